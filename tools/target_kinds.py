@@ -19,8 +19,9 @@ Written by `python -m tools.generate`; do not edit by hand.
 
 A target is named by a spec: a prefix and what follows, or the path of a file or folder whose kind shows. In Python,
 `transect.targets.resolve(spec, **options)` opens it; the options are those below, and `isolate`. On the command line
-`device` is `--model-device`, and `templates` is `--template`. `transect targets` lists the kinds and what is installed,
-and `transect targets check SPEC` shows what one gets and answers. A plug-in takes the options of its own factory.
+`device` is `--model-device`, and `templates` is `--template`. `transect list targets` lists the kinds and what is
+installed, and `transect targets check SPEC` shows what one gets and answers. A plug-in takes the options of its own
+factory.
 
 A target of third parties is not listed here: it goes by the name of its entry point in the group `transect.targets`,
 as `name` or `name:argument`; it runs the code of others.

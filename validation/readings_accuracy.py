@@ -1,4 +1,4 @@
-"""Prints how well `transect readings` reads FaceWorld, by skin tone.
+"""Prints how well `transect match readings` reads FaceWorld, by skin tone.
 
 python -m validation.readings_accuracy --landmarks FILE
 
@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.readings import Reader
+from transect.jobs.match_readings import Reader
 from transect.records import Latents
 from transect.targets.face_readers import FaceFinder, FaceLandmarks
 from transect.targets.pose_and_scene import background_mask, sized

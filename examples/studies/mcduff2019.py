@@ -9,7 +9,7 @@ from statistics import mean
 from protocol import Protocol
 
 PAPER = {
-    "target": None,  # the model to search, as TOML of a web address or a file of yours; see: transect targets
+    "target": None,  # the model to search, as TOML of a web address or a file of yours; see: transect list targets
     "second_target": "",  # Table 2 has two services; the first search runs for this one too
     # Section 3: 5,000 images of each of four regions, 2,500 men and 2,500 women, at 128 pixels: a folder of yours with
     # the columns race and gender. Set generator to use a file of yours; then nothing is trained.

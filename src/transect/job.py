@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
 import re
 import sys
 import typing
@@ -129,14 +130,19 @@ class Job(ABC, Generic[Numbers]):
     """A job: a frozen dataclass whose fields are annotated with an `Option`, or are records of such fields.
 
     VERSION: of the JSON that its numbers make. OUT: where the command writes the page; None where a field `out` says
-    it, since the work itself writes there. KEPT: whether the command is kept beside the page, so that
-    `transect reproduce` gives it again. quiet: no progress on standard error; a job that has none to show redeclares
-    the field with init=False, so that its function does not take it.
+    it, since the work itself writes there, or where there is none. KEPT: whether the command is kept beside the page,
+    so that `transect reproduce` gives it again. FIRST_ALONE: of several processes that a launcher starts, the first
+    alone prints. quiet: no progress on standard error; a job that has none to show redeclares the field with
+    init=False, so that its function does not take it.
+
+    The name of the JSON and of the page is that of the class; that of the command is the module's, whose first job it
+    is.
     """
 
     VERSION: ClassVar[int] = 1
     OUT: ClassVar[Out | None] = Out()
     KEPT: ClassVar[bool] = True
+    FIRST_ALONE: ClassVar[bool] = False
     NUMBERS: ClassVar[Any]
 
     quiet: bool = dataclasses.field(default=False, kw_only=True)
@@ -246,18 +252,18 @@ def schema(kind: type[Job[Any]]) -> dict[str, object]:
 
 def rerun(kind: type[Job[Any]]) -> Rerun:
     """What of a job's command `transect reproduce` gives again."""
-    named: dict[str, list[str]] = {kind: [] for kind in ("", "data", "model", "aside")}
+    named: dict[str, list[str]] = {kind: [] for kind in ("", "value", "data", "model", "aside")}
     argument, writes = "", {_out_name(kind): ""}
     for setting in settings(kind):
-        option = setting.option
-        if option.opens == "write":
-            file = Path(str(option.default or ""))
+        option, opens = setting.option, setting.opens
+        if opens == "write":
+            file = Path(option.default) if isinstance(option.default, str | Path) else Path()
             writes[setting.shown.removeprefix("--")] = file.name if file.suffix else ""
         elif option.argument:
-            argument = {"": "values", "data": "data", "model": "models"}[option.opens]
+            argument = {"": "", "value": "values", "data": "data", "model": "models"}[opens]
         else:
-            named[option.opens].append(setting.shown.removeprefix("--"))
-    values, data, models, _ = (" ".join(names) for names in named.values())
+            named[opens].append(setting.shown.removeprefix("--"))
+    values, data, models = (" ".join(named[kind]) for kind in ("value", "data", "model"))
     return Rerun(values, data, models, argument, writes)
 
 
@@ -268,15 +274,18 @@ class Asked(Protocol[Result_co]):
         """What comes of the settings."""
 
 
-def function(kind: Callable[P, Asked[Result_co]]) -> Callable[P, Result_co]:
-    """The Python function of a job: it takes the fields, and returns the finished job, or what else its result is."""
+def function(kind: Callable[P, Asked[Result_co]], name: str = "") -> Callable[P, Result_co]:
+    """The Python function of a job: it takes the fields, and returns the finished job, or what else its result is.
+
+    name: by default that of the job.
+    """
     record = cast("type[Job[Any]]", kind)
 
     def call(*given: P.args, **named: P.kwargs) -> Result_co:
         return kind(*given, **named).result()
 
     meant = "\n".join(f"    {each.name}: {each.option.help}" for each in settings(record) if len(each.path) == 1)
-    call.__name__ = call.__qualname__ = name_of(record).replace("-", "_")
+    call.__name__ = call.__qualname__ = name or name_of(record).replace("-", "_")
     call.__module__, call.__doc__ = record.__module__, f"{inspect.getdoc(kind)}\n\nArgs:\n{meant}\n"
     call.__signature__ = inspect.signature(kind)  # type: ignore[attr-defined]
     return call
@@ -295,6 +304,8 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
         page = None if folder is None else result.report(folder)
         if folder is not None and not is_address(folder) and _is_its_own(kind, asked):
             keep(context, Path(folder), rerun(kind))
+        if kind.FIRST_ALONE and os.environ.get("RANK", "0") != "0":
+            return
         show(result, as_json, *result.content.lines(), page=page)
         if code := job.exit_code(result.numbers):
             raise typer.Exit(code)

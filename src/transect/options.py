@@ -8,13 +8,13 @@ import types
 import typing
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Final, Literal, final
 
 from transect.errors import BadInput, UnknownName
 
-Opens = Literal["", "data", "model", "write", "aside"]
+Opens = Literal["", "value", "data", "model", "write", "aside"]
 
 
 @final
@@ -23,8 +23,9 @@ class Option:
     """What a field of a job is on the command line. help: a sentence, with a verb.
 
     kind: the type there, by default that of the field. names: by default the field's own, with dashes. least, most:
-    limits of a number. opens: what `transect reproduce` may find in the value, "data" that is only read or a "model";
-    "write" is where the command writes, and on what stands "aside" no result depends. argument: stands without a name.
+    limits of a number. opens: what `transect reproduce` may find in the value, "data" that is only read, a "model", or
+    a "value" that opens nothing; it refuses a text that does not say. "write" is where the command writes, and on what
+    stands "aside" no result depends. argument: stands without a name.
     read: from the value of the command line to that of the field. default: of the command, where it is another than
     the field's; () lets a field that has none be left out. rare: shown by --help-all alone.
     """
@@ -76,6 +77,12 @@ class Setting:
         return kind | None if self.default is None and typing.get_origin(kind) is not list else kind
 
     @property
+    def opens(self) -> Opens:
+        """What its value opens, "" where that is not known: a number, a flag and a choice open nothing."""
+        is_text = {str, Path} & _members(self.kind) and not _choices(self.hint)
+        return self.option.opens or ("" if is_text else "value")
+
+    @property
     def several(self) -> bool:
         """Whether it takes a list."""
         return typing.get_origin(self.kind) is list
@@ -90,13 +97,13 @@ class Setting:
         """Raises BadInput for a number beyond the limits, UnknownName for another text than those of a choice."""
         if choices := _choices(self.hint):
             if isinstance(value, str) and value not in choices:
-                raise UnknownName(self.shown.removeprefix("--"), value, choices)
+                raise UnknownName((self.option.metavar or self.shown.removeprefix("--")).lower(), value, choices)
             return
         if self.hint in (int, int | None) and value is not None and not _is_whole(value):
             raise BadInput(f"{self.shown}: expected a whole number, got {value!r:.40}")
         for item in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(item, int | float):
-                self._check_number(item)
+            if isinstance(item, Real) and not isinstance(item, bool):
+                self._check_number(float(item))
 
     def _check_number(self, number: float) -> None:
         least, most = self.option.least, self.option.most
@@ -191,6 +198,12 @@ def _on_command_line(hint: Any) -> Any:
     if isinstance(origin, type) and issubclass(origin, Sequence) and origin is not tuple:
         return list[members[0]]  # type: ignore[valid-type]
     return hint
+
+
+def _members(kind: Any) -> set[Any]:
+    """The types that a type is made of."""
+    inner = typing.get_args(kind)
+    return {kind}.union(*map(_members, inner)) if inner else {kind}
 
 
 def _choices(hint: Any) -> tuple[str, ...]:

@@ -97,8 +97,8 @@ class Predictor(Protocol):
 
 
 TargetLike: TypeAlias = str | Predictor | Speaker | AskedSpec | Callable[..., object]
-"""A spec string (see `transect targets`), an object with `predict`, a model that answers in words (to be asked a file
-of questions, or one of them), or a function of uint8 pixels [n, h, w, 3]."""
+"""A spec string (see `transect list targets`), an object with `predict`, a model that answers in words (to be asked a
+file of questions, or one of them), or a function of uint8 pixels [n, h, w, 3]."""
 
 
 @runtime_checkable

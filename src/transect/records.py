@@ -79,9 +79,9 @@ class Attribute:
 
     @property
     def listing(self) -> str:
-        """The command that lists its range: of fitted attributes that of directions, else `transect attributes`."""
+        """The command that lists its range: that of directions for fitted attributes, else of attributes."""
         fitted = self.source.startswith(FITTED)
-        return "transect directions show FILE (or reference)" if fitted else "transect attributes"
+        return "transect directions show FILE (or reference)" if fitted else "transect list attributes"
 
     @property
     def bounds(self) -> tuple[float, float]:

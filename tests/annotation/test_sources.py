@@ -52,7 +52,7 @@ def invert(folder, names, batch=3, failed=()):
 
 
 def test_the_images_of_an_encoding_are_rated(tmp_path):
-    """`transect encode` stores 64 images a part, and its record names no batch."""
+    """`transect invert encode` stores 64 images a part, and its record names no batch."""
     names = [f"{number:02}.png" for number in range(66)]
     spec = {"kind": "encoding", "images": {"count": len(names)}, "generator": {"name": "g"}}
     with RunFolder(tmp_path / "encoded", spec) as run:

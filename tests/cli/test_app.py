@@ -77,7 +77,7 @@ def test_lists_as_table_and_as_json(command):
 
 
 def test_edits_are_listed_as_attributes_of_photographs():
-    listed = json.loads(run_here("attributes", "--generator", "photographs", "--json").stdout)
+    listed = json.loads(run_here("list", "attributes", "--generator", "photographs", "--json").stdout)
     assert [row["name"] for row in listed] == [attribute.name for attribute in ATTRIBUTES]
 
 

@@ -1,4 +1,4 @@
-"""`transect datasets` and --dataset: what is shown of a data set, and what a report says of it."""
+"""`transect list datasets` and --dataset: what is shown of a data set, and what a report says of it."""
 
 import json
 

@@ -51,8 +51,8 @@ def test_without_usual_levels_the_words_name_the_ends_of_the_range():
     ("texts", "message"),
     [
         (["skin_tone=1-10"], "--vary 'skin_tone=1-10': did you mean skin_tone=1:10:3, three values from 1 to 10?"),
-        (["skin_ton"], "unknown attribute 'skin_ton': did you mean skin_tone? See: transect attributes"),
-        (["skin_tone=0:10:3"], "skin_tone: expected between 1 and 10 Monk, got 0; see: transect attributes"),
+        (["skin_ton"], "unknown attribute 'skin_ton': did you mean skin_tone? See: transect list attributes"),
+        (["skin_tone=0:10:3"], "skin_tone: expected between 1 and 10 Monk, got 0; see: transect list attributes"),
         (["skin_tone=1:10:3:4"], "--vary 'skin_tone=1:10:3:4': expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"),
         (["skin_tone=1:10:1"], "--vary 'skin_tone=1:10:1': expected LOW < HIGH and a COUNT of 2 or more"),
         (
@@ -91,7 +91,7 @@ def test_an_identity_is_answered_by_what_onlookers_see(name, instead):
     for ask in (lambda: parse_vary([name], FACES), lambda: levels_from({name: None}, FACES)):
         with pytest.raises(BadInput) as error:
             ask()
-        assert str(error.value) == f"attribute {name!r}: {NONE}: vary {instead} instead; see: transect attributes"
+        assert str(error.value) == f"attribute {name!r}: {NONE}: vary {instead} instead; see: transect list attributes"
 
 
 def test_a_mapping_gives_the_same_levels():

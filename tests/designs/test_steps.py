@@ -105,9 +105,9 @@ def test_steps_in_units_of_the_direction_are_not_stopped_by_a_range():
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["agee"], "unknown attribute 'agee': did you mean age? See: transect attributes"),
+        (["agee"], "unknown attribute 'agee': did you mean age? See: transect list attributes"),
         (["glasses"], "--steps glasses: it has levels (off, on), not a range; use --vary"),
-        (["age=-2:2:5"], "age: expected between -1 and 1 λ, got -2; see: transect attributes"),
+        (["age=-2:2:5"], "age: expected between -1 and 1 λ, got -2; see: transect list attributes"),
         (["age=-1:1:4"], "--steps 'age=-1:1:4': expected λ = 0, the subject's own image, among the steps; add it"),
         (["age", "skin_tone", "age=-1,0"], "--steps age is repeated: name it once, with all its steps"),
     ],

@@ -31,7 +31,7 @@ def test_unknown_generator_offers_the_nearest():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("weights/ffhq.pkl", "first: transect generators convert weights/ffhq.pkl ffhq.safetensors"),
+        ("weights/ffhq.pkl", "first: transect train convert weights/ffhq.pkl ffhq.safetensors"),
         ("g.PT", "expected a safetensors file, got .PT"),
         ("g.safetensors", "expected a file, found none"),
     ],

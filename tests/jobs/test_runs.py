@@ -51,9 +51,9 @@ def test_runs_are_listed_with_their_verdicts_the_newest_first(folder):
 
 
 def test_the_command_prints_a_table_and_json(folder):
-    printed = run_here("runs", str(folder)).stdout
+    printed = run_here("list", "runs", str(folder)).stdout
     assert printed.startswith("4 runs in ")
-    told = json.loads(run_here("runs", str(folder), "--json").stdout)
+    told = json.loads(run_here("list", "runs", str(folder), "--json").stdout)
     assert [row["job"] for row in told["runs"]] == ["audit", "audit", "leakage", "audit"]
 
 

@@ -17,7 +17,7 @@ import resource, sys
 from pathlib import Path
 from transect.datasets.files import pixels_of, size_of
 from transect.errors import BadInput
-from transect.jobs.readings import Photographs
+from transect.jobs.match_readings import Photographs
 
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
 folder = Path(sys.argv[2])

@@ -48,7 +48,7 @@ PAGES = {
         {
             "transect audit resnet:model": CLUSTER,
             "transect invert --generator reference": ON_WORKERS,
-            "transect encode --generator reference": ON_WORKERS,
+            "transect invert encode --generator reference": ON_WORKERS,
             "transect recognition thumbnail:embed": ON_WORKERS,
             "transect audit opencv:haarcascade_frontalface_default --vary glasses --truth face --subjects 400 --size 64 --engine ray": CLUSTER,
         },
@@ -146,7 +146,7 @@ PAGES = {
         {"transect targets check openai.toml": "calls a provider; tests/targets/over_http/test_chat_check.py"},
     ),
     "docs/how-to/ask-a-vision-language-model.md": Page(
-        made=(files.tiny_vlm,), extra={"transect sample-data": PEOPLE, "transect match": "--caliper 3"}
+        made=(files.tiny_vlm,), extra={"transect datasets sample": PEOPLE, "transect match": "--caliper 3"}
     ),
     "docs/how-to/code-answers-with-a-judge.md": Page(
         {"transect annotate": "people code the texts; tests/annotation/test_texts_for_people.py"},
@@ -160,7 +160,7 @@ PAGES = {
             "transect audit hf:models/clip": "tests/targets/hf/test_hf_zero_shot.py builds a CLIP",
             "transect audit hf:models/detector": "tests/targets/hf/test_hf_detection.py builds a detector",
         },
-        extra={"transect sample-data": PEOPLE},
+        extra={"transect datasets sample": PEOPLE},
         small={"--subjects": 2},
     ),
     "docs/how-to/measure-retrieval-skew.md": Page(
@@ -179,7 +179,7 @@ PAGES = {
             "transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition",
             "transect recognition arcface.onnx": "the weights are the reader's own; tests/jobs/recognition",
         },
-        extra={"transect sample-data": "--people 120"},
+        extra={"transect datasets sample": "--people 120"},
     ),
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
     "docs/how-to/audit-on-your-photographs.md": Page(small={"--subjects": 12, "--size": 48}),
@@ -303,12 +303,12 @@ PAGES = {
         },
     ),
     "docs/how-to/use-a-stylegan2.md": Page(
-        {"transect generators convert": "official pickles: tests/generators/stylegan2/test_checkpoint_reading.py"},
+        {"transect train convert": "official pickles: tests/generators/stylegan2/test_checkpoint_reading.py"},
         (files.stylegan2, files.seed_labels),
     ),
     "docs/how-to/walk-a-latent-space.md": Page(
         {
-            "transect encode": "its photographs are the reader's: tests/jobs/encode has the chain, small",
+            "transect invert encode": "its photographs are the reader's: tests/jobs/encode has the chain, small",
             "transect directions fit faces.safetensors --generator ffhq.safetensors --latents": "the same chain",
             "transect audit my_model.onnx --task binary --generator ffhq.safetensors --directions faces.safetensors "
             "--steps Young": "the same chain",
@@ -341,11 +341,14 @@ PAGES = {
             "transect leakage --labels imsitu": "the data set is the reader's: tests/datasets/test_labels_of_scenes.py",
         },
         (files.leaky_tables,),
-        extra={"transect leakage": "--rounds 1 --permutations 2 --no-curve", "transect sample-data": "--people 120"},
+        extra={
+            "transect leakage": "--rounds 1 --permutations 2 --no-curve",
+            "transect datasets sample": "--people 120",
+        },
     ),
     "docs/how-to/read-pose-and-light.md": Page(
         {
-            "transect readings faces.parquet --pictures image --prefix read_ --out posed": POINTS,
+            "transect match readings faces.parquet --pictures image --prefix read_ --out posed": POINTS,
         },
     ),
     "docs/how-to/match-photographs.md": Page(

@@ -12,8 +12,8 @@ from transect.experiment import picture_embeddings as embeddings
 from transect.generators.encoder import Network
 from transect.inversion.protocol import invertible
 from transect.inversion.settings import EncodeOptions, InvertOptions
-from transect.jobs.encode import Encode
 from transect.jobs.invert import Invert
+from transect.jobs.invert_encode import Encode
 from transect.targets.guard import Limits
 
 EMBED = "people_tables:embedder"

@@ -209,7 +209,7 @@ class LeakageOptions:
     """
 
     noise: Annotated[
-        str, Option("Label noise in λ_D(a): flips, replacement or frequency (keeps label frequencies).")
+        str, Option("Label noise in λ_D(a): flips, replacement or frequency (keeps label frequencies).", opens="value")
     ] = ""
     f1: Annotated[
         tuple[float, ...],
@@ -217,6 +217,7 @@ class LeakageOptions:
             "Measure λ_D at this macro F1, in percent, as 80,60; default: the model's.",
             list[str],
             read=partial(parse_numbers, option="--f1", example="80,60"),
+            opens="value",
         ),
     ] = ()
     rounds: Annotated[
@@ -235,7 +236,7 @@ class LeakageOptions:
             names=("--curve/--no-curve",),
         ),
     ] = None
-    device: Annotated[str, Option("Where networks train: cpu, cuda or cuda:N.")] = "cpu"
+    device: Annotated[str, Option("Where networks train: cpu, cuda or cuda:N.", opens="value")] = "cpu"
     alphas: Annotated[
         tuple[float, ...],
         Option(
@@ -245,6 +246,7 @@ class LeakageOptions:
             list[str],
             names=("--alpha",),
             read=partial(parse_numbers, option="--alpha"),
+            opens="value",
         ),
     ] = ()
     balance_sizes: Annotated[
@@ -255,7 +257,8 @@ class LeakageOptions:
         ),
     ] = True
     subject: Annotated[
-        str | None, Option("Column of person ids, if people repeat: folds, null and intervals by person.")
+        str | None,
+        Option("Column of person ids, if people repeat: folds, null and intervals by person.", opens="value"),
     ] = None
     representations: Annotated[
         tuple[tuple[str, FeaturesLike], ...],

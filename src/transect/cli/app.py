@@ -19,9 +19,8 @@ from typing import Annotated, Any, Final, final
 import typer
 
 from transect import __version__
-from transect.cli.declared import commands
-from transect.cli.listings import attributes, datasets, generators
-from transect.cli.listings import targets as targets_group
+from transect.cli.declared import add_commands
+from transect.cli.listings import datasets, listing, targets, train
 from transect.console.options import Group, refuse_repeats
 from transect.console.results import command_name
 from transect.errors import BadInput, Interrupted, TransectError
@@ -31,10 +30,9 @@ from transect.texts import hush_libraries, one_line, say, words_of
 KEEP: Final = (
     "audit",
     "demo",
-    "encode",
     "invert",
     "mitigate",
-    "readings",
+    "match readings",
     "recognition",
     "render",
     "search",
@@ -57,8 +55,9 @@ def interrupted(arguments: Sequence[str]) -> str:
     >>> interrupted(["leakage"])
     'interrupted; nothing is kept of an unfinished leakage: rerun the command to start again'
     """
-    name = next((word for word in arguments if not word.startswith("-")), "")
-    if name in KEEP:
+    words = [word for word in arguments if not word.startswith("-")]
+    name = words[0] if words else ""
+    if name in KEEP or " ".join(words[:2]) in KEEP:
         return "interrupted; finished parts are kept: rerun the command to resume"
     if name in _OTHERWISE:
         return f"interrupted; {_OTHERWISE[name]}"
@@ -116,9 +115,8 @@ PANELS: Final[Mapping[str, Sequence[str]]] = {
     "Expert": (),
 }
 """The commands of `transect --help` by panel, in order; the last panel has all others."""
-app.command()(attributes)
 annotate.command()(judge)
-for group in (annotate, datasets, generators, targets_group):
+for group in (annotate, datasets, listing, targets, train):
     app.add_typer(group)
 refuse_repeats(app)
 
@@ -129,7 +127,7 @@ class _Commands(Group):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        found = {**self.commands, **commands()}
+        found = add_commands(self.commands)
         last = list(PANELS)[-1]
         panels = {name: panel for panel, names in PANELS.items() for name in names}
         names = dict.fromkeys((*panels, *sorted(found)))

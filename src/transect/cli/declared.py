@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from functools import cached_property
+from collections.abc import Sequence
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, cast, final
+from typing import Any, Final, final
 
 import typer
 
@@ -21,10 +22,14 @@ _FIRST: Final = re.compile(r'"""(.+?)(?:"""|\n\n)', re.DOTALL)
 """The first paragraph of a module's docstring, which is the help of its command."""
 
 GROUPS: Final = {
+    "datasets": "Show what a data set holds, write its labels as a table, or render a small one.",
     "directions": "Fit directions of attributes in a generator's latent space; show those of a file.",
+    "list": "List what there is: runs, attributes, data sets, generators or targets.",
     "train": "Train generators, encoders and classifiers. Rerun the command to resume.",
 }
-"""Groups of commands by the first word of their modules, with what `transect --help` says of each."""
+"""Groups of commands by the first word of their modules, with what `transect --help` says of each. A job may be a group
+too: the module `match_readings` is `transect match readings`, since there is a job `match`.
+"""
 
 
 @final
@@ -33,6 +38,7 @@ class DeclaredCommand(Command):
 
     def __init__(self, module: str) -> None:
         self.module = module
+        self.below: dict[str, DeclaredCommand] = {}
         super().__init__(name=place_of(module)[1], help=help_of(module))
 
     @cached_property
@@ -45,8 +51,9 @@ class DeclaredCommand(Command):
             if (kind := opened(self.module)) is None:
                 raise LookupError(f"transect.jobs.{self.module} has no job and no command")
             call = command(kind)
+        others = ", ".join(f"transect {self.name} {name}" for name in self.below)
         app = typer.Typer(add_completion=False)
-        app.command(self.name, cls=Command)(call)
+        app.command(self.name, cls=Command, epilog=f"See also: {others}" if others else None)(call)
         return typer.main.get_command(app)
 
     @property
@@ -59,36 +66,42 @@ class DeclaredCommand(Command):
         """Click sets them to none while the command is not open."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """The context of the opened command, which is what runs."""
+        """The context of the opened command, which is what runs, or of the one below that the first word names."""
+        if args and (below := self.below.get(args[0])):
+            return below.make_context(f"{info_name} {args[0]}", args[1:], parent=parent, **extra)
         return self.real.make_context(info_name, args, parent=parent, **extra)
 
 
-def declared() -> list[str]:
+@cache
+def declared() -> Sequence[str]:
     """The modules of `transect.jobs` that declare a job or have a command."""
     found = pkgutil.iter_modules(jobs.__path__)
-    return [each.name for each in found if not each.ispkg or "def command(" in _source(each.name)]
+    return tuple(each.name for each in found if not each.ispkg or "def command(" in _source(each.name))
 
 
 def place_of(module: str) -> tuple[str, str]:
-    """The group of a module's command, "" for none, and its name there.
+    """The group of a module's command, or the job below which it stands, "" for none, and its name there.
 
-    >>> place_of("train_gan"), place_of("sample_data")
-    (('train', 'gan'), ('', 'sample-data'))
+    >>> place_of("train_gan"), place_of("match_readings"), place_of("compare")
+    (('train', 'gan'), ('match', 'readings'), ('', 'compare'))
     """
-    group, _, name = module.partition("_")
-    return (group, name.replace("_", "-")) if name and group in GROUPS else ("", module.replace("_", "-"))
+    above, _, name = module.partition("_")
+    is_below = name and (above in GROUPS or above in declared())
+    return (above, name.replace("_", "-")) if is_below else ("", module.replace("_", "-"))
 
 
-def commands() -> dict[str, Command | Group]:
-    """The commands and groups of all declared jobs by name."""
-    found: dict[str, Command | Group] = {}
-    for module in declared():
-        name, command = place_of(module)[0], DeclaredCommand(module)
-        if not name:
+def add_commands(own: dict[str, Any]) -> dict[str, Any]:
+    """The app's own commands and groups, with those of all declared jobs, by name."""
+    found = dict(own)
+    for module in declared():  # in alphabetical order, so that `match` comes before `match_readings`
+        above, command = place_of(module)[0], DeclaredCommand(module)
+        if not above:
             found[str(command.name)] = command
-            continue
-        group = found.setdefault(name, Group(name=name, help=GROUPS[name], no_args_is_help=True))
-        cast("Group", group).add_command(command)
+        elif isinstance(job := found.get(above), DeclaredCommand):
+            job.below[str(command.name)] = command
+        else:
+            group = found.setdefault(above, Group(name=above, help=GROUPS[above], no_args_is_help=True))
+            group.add_command(command)
     return found
 
 

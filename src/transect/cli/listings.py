@@ -1,4 +1,4 @@
-"""`transect attributes`, `targets`, `generators` and `datasets`: what can be set, audited, drawn and read."""
+"""`transect list WHAT`: what can be set, audited, drawn and read; and what is done with data sets and generators."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from transect.cli.declared import GROUPS
 from transect.cli.target_check import check
 from transect.console.options import Json
 from transect.console.results import table
@@ -16,9 +17,16 @@ from transect.runs.json_records import dumps
 from transect.runs.wording import counted, spaced
 from transect.texts import say
 
+listing = typer.Typer(name="list", help=GROUPS["list"], no_args_is_help=True)
+datasets = typer.Typer(name="datasets", help=GROUPS["datasets"], no_args_is_help=True)
+train = typer.Typer(name="train", help=GROUPS["train"], no_args_is_help=True)
+targets = typer.Typer(name="targets", help="Check what a target receives and answers.", no_args_is_help=True)
+targets.command()(check)
+
 _WORLDS: Final = ("faceworld", "photographs")
 
 
+@listing.command()
 def attributes(
     generator: Annotated[str, typer.Option(help="faceworld, or photographs: what is set on pictures of yours.")] = (
         "faceworld"
@@ -41,14 +49,9 @@ def attributes(
     table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows)
 
 
-targets = typer.Typer(name="targets", help="List the targets that can be audited; check what one gets and answers.")
-
-
-@targets.callback(invoke_without_command=True)
-def list_targets(context: typer.Context, json: Json = False) -> None:
+@listing.command("targets")
+def list_targets(json: Json = False) -> None:
     """List the targets that can be audited, and the extra that each needs."""
-    if context.invoked_subcommand:
-        return
     from transect.targets.kinds import available
 
     rows = [
@@ -57,23 +60,15 @@ def list_targets(context: typer.Context, json: Json = False) -> None:
     table(["target", "task", "what it is", "to install"], rows, json)
 
 
-targets.command()(check)
-
-
-generators = typer.Typer(name="generators", help="List image generators; convert checkpoints.")
-
-
-@generators.callback(invoke_without_command=True)
-def list_generators(context: typer.Context, json: Json = False) -> None:
-    """List image generators; convert checkpoints."""
-    if context.invoked_subcommand:
-        return
+@listing.command("generators")
+def list_generators(json: Json = False) -> None:
+    """List image generators."""
     from transect.generators import available
 
     table(["generator", "what it is"], [list(row) for row in available().items()], json)
 
 
-@generators.command()
+@train.command()
 def convert(
     source: Annotated[
         Path, typer.Argument(metavar="IN", help="An official StyleGAN2 pickle, a community .pt, or safetensors.")
@@ -91,7 +86,7 @@ def convert(
         table(["what", "found"], [[spaced(name), str(value)] for name, value in facts.items()])
 
 
-@generators.command()
+@train.command()
 def measure(
     file: Annotated[str, typer.Argument(metavar="GENERATOR", help="A generator's safetensors file, or its name.")],
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="Its training data: faceworld.")] = "faceworld",
@@ -126,14 +121,9 @@ def measure(
     table(["figure", f"of {images} pictures", "of a second real sample"], rows)
 
 
-datasets = typer.Typer(name="datasets", help="List the data sets that can be read; show what one holds.")
-
-
-@datasets.callback(invoke_without_command=True)
-def list_datasets(context: typer.Context, json: Json = False) -> None:
+@listing.command("datasets")
+def list_datasets(json: Json = False) -> None:
     """List the readers of --dataset READER:PATH, the layout that each expects, and its parts."""
-    if context.invoked_subcommand:
-        return
     from transect.datasets import READERS
 
     rows = [[name, reader.layout, reader.parts] for name, reader in READERS.items()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,12 +43,7 @@ Block: TypeAlias = "str | tuple[Sequence[str], Sequence[Sequence[str]]]"
 
 
 def show(result: JobResult[object], as_json: bool, *blocks: Block, page: Path | None = None) -> None:
-    """Print lines and tables, by default the result's short table, and where its page is; or the result as JSON.
-
-    Of several processes that a launcher started, the first alone prints.
-    """
-    if os.environ.get("RANK", "0") != "0":
-        return
+    """Print lines and tables, by default the result's short table, and where its page is; or the result as JSON."""
     if as_json:
         say(dumps(result.to_json()))
     else:

@@ -80,7 +80,7 @@ def open_dataset(
     if not colon or not path:
         raise BadInput(f"--dataset {text!r}: expected READER:PATH, for example folder:faces")
     if reader not in READERS:
-        raise UnknownName("reader", reader, READERS, hint="a data set is READER:PATH; see: transect datasets")
+        raise UnknownName("reader", reader, READERS, hint="a data set is READER:PATH; see: transect list datasets")
     cut = options.get("crop", crop)
     request = Request(
         image_size=image_size,

@@ -34,10 +34,10 @@ def unknown_attribute(name: str, known: Iterable[str], hint: str) -> BadInput:
     known: the names that there are. hint: where they are listed. An identity of which the world sets no appearance is
     an unknown name as any other.
 
-    >>> str(unknown_attribute("Sex", ["face_shape", "age"], "see: transect attributes"))
+    >>> str(unknown_attribute("Sex", ["face_shape", "age"], "see: transect list attributes"))
     "attribute 'Sex': there is none, since attributes are what onlookers see, ...: vary face_shape instead; see: ..."
-    >>> str(unknown_attribute("ag", ["face_shape", "age"], "see: transect attributes"))
-    "unknown attribute 'ag': did you mean age? See: transect attributes"
+    >>> str(unknown_attribute("ag", ["face_shape", "age"], "see: transect list attributes"))
+    "unknown attribute 'ag': did you mean age? See: transect list attributes"
     """
     from transect.generators.faceworld.attributes import ATTRIBUTES
 
@@ -93,7 +93,7 @@ def parse_vary(
 
 
 def _hint(attributes: Iterable[Attribute]) -> str:
-    return f"see: {next((attribute.listing for attribute in attributes), 'transect attributes')}"
+    return f"see: {next((attribute.listing for attribute in attributes), 'transect list attributes')}"
 
 
 def _unnamed(attribute: Attribute, defaults: Mapping[str, tuple[float, ...]] | None) -> tuple[float, ...]:

@@ -345,7 +345,7 @@ def _check_known(names: Iterable[str], attributes: Mapping[str, Attribute]) -> N
         raise BadInput("expected at least one attribute to analyse, got none; name the attributes to compare")
     for name in names:
         if name not in attributes:
-            raise UnknownName("attribute", name, attributes, hint="see: transect attributes")
+            raise UnknownName("attribute", name, attributes, hint="see: transect list attributes")
 
 
 def _check_lengths(values: np.ndarray, reasons: np.ndarray, columns: Mapping[str, np.ndarray]) -> None:

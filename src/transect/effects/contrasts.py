@@ -123,7 +123,7 @@ def interactions(
         raise BadInput(f"expected orders of 1, 2 and 3, got {list(orders)}; leave out the others")
     for name in design.levels:
         if name not in attributes:
-            raise UnknownName("attribute", name, attributes, hint="see: transect attributes")
+            raise UnknownName("attribute", name, attributes, hint="see: transect list attributes")
     exclusions = Exclusions.of(values, reasons)
     return [
         _interaction(values, exclusions, design, attributes, chosen, ends)

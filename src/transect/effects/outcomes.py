@@ -120,7 +120,7 @@ class Truth:
             )
         name, comparison, value = match["name"], match["comparison"] or "", (match["value"] or "").strip()
         if attributes is not None and name not in attributes and (name != FACE or comparison):
-            raise unknown_attribute(name, attributes, "see: transect attributes")
+            raise unknown_attribute(name, attributes, "see: transect list attributes")
         attribute = None if attributes is None else attributes.get(name)
         if attribute is not None and attribute.optional and not comparison:
             comparison, value = "!=", "none"
@@ -139,7 +139,7 @@ class Truth:
                 )
             return np.ones(len(np.asarray(next(iter(columns.values())))), dtype=np.float64)
         if self.attribute not in columns:
-            raise UnknownName("attribute", self.attribute, columns, hint="see: transect attributes")
+            raise UnknownName("attribute", self.attribute, columns, hint="see: transect list attributes")
         values = np.array(columns[self.attribute], dtype=np.float64)
         if not self.comparison:
             return values

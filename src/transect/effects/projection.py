@@ -293,7 +293,7 @@ def _check(
             raise UnknownName("attribute", name, levels, hint="shares are of attributes that the design varies")
     for name in levels:
         if name not in attributes:
-            raise UnknownName("attribute", name, attributes, hint="see: transect attributes")
+            raise UnknownName("attribute", name, attributes, hint="see: transect list attributes")
     if abs(float(population.shares.sum()) - 1) > 1e-6 or (population.shares < 0).any():
         raise BadInput(
             f"expected shares from 0 on that sum to 1, got the sum {float(population.shares.sum()):.4g}; "

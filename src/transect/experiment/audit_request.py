@@ -203,7 +203,7 @@ class AuditRequest:
 
     targets: Annotated[
         Sequence[TargetLike],
-        Option("The models to audit; see: transect targets.", list[str], metavar="TARGET…", argument=True),
+        Option("The models to audit; see: transect list targets.", list[str], metavar="TARGET…", argument=True),
     ] = ()
     names: Annotated[
         Sequence[str],

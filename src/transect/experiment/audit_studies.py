@@ -453,8 +453,8 @@ def _check_photographs(request: AuditRequest, world: World) -> None:
         if (name := text.partition("=")[0].strip()) in labels:
             raise BadInput(
                 f"--vary {name}: expected an edit, got what is known of the photographs, which cannot be set; see: "
-                "transect attributes --generator photographs; compare by a label with --dataset READER:PATH --compare "
-                f"{name}"
+                "transect list attributes --generator photographs; compare by a label with --dataset READER:PATH "
+                f"--compare {name}"
             )
     if request.steps:
         raise BadInput(
@@ -579,7 +579,7 @@ def _compared(studies: Sequence[Study], compare: Sequence[str]) -> list[Study]:
     known = dict.fromkeys(attribute.name for study in observed for attribute in study.world.attributes)
     for name in compare:
         if name not in known:
-            raise unknown_attribute(name, known, "see: transect attributes")
+            raise unknown_attribute(name, known, "see: transect list attributes")
     varied = [name for study in studies if study.name == EXPERIMENT for name in study.design.levels]
     names = list(dict.fromkeys([*varied, *compare]))
     return [_compared_by(study, names, compare) for study in studies]

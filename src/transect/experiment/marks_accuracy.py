@@ -256,8 +256,8 @@ def _of_dataset(settings: MarksSettings, finder: Finder, labelled: LabelledImage
     except BadInput:
         raise BadInput(
             f"verify marks: expected photographs with landmarks or masks, which are the truth, got {labelled.name}"
-            " without; name a data set with them (see: transect datasets), or leave it out: FaceWorld's own faces are"
-            " measured then"
+            " without; name a data set with them (see: transect list datasets), or leave it out: FaceWorld's own faces"
+            " are measured then"
         ) from None
 
     def batches() -> Iterator[_Batch]:

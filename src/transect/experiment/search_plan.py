@@ -130,17 +130,21 @@ class SearchOptions:
         str,
         Option(
             "attributes; conditions: levels only, each call a new subject, as McDuff et al. 2019; latent: attributes "
-            "and latent coordinates."
+            "and latent coordinates.",
+            opens="value",
         ),
     ] = "attributes"
     latent_dims: Annotated[int, Option("Number of latent coordinates of --space latent.")] = DIRECTIONS
     method: Annotated[
         str,
-        Option("ours, random, sobol, or mcduff2019 (with --goal failures): their Eq. 4, one call at a time."),
+        Option(
+            "ours, random, sobol, or mcduff2019 (with --goal failures): their Eq. 4, one call at a time.", opens="value"
+        ),
     ] = "ours"
     alpha: Annotated[float | None, Option("The weight in mcduff2019, 0 to 1; default 0.6.")] = None
     alpha_weighs: Annotated[
-        str, Option("What --alpha is the weight of: diversity (their Eq. 4), or failures (their Fig. 4a).")
+        str,
+        Option("What --alpha is the weight of: diversity (their Eq. 4), or failures (their Fig. 4a).", opens="value"),
     ] = "diversity"
     by: Annotated[
         tuple[str, ...],
@@ -148,6 +152,7 @@ class SearchOptions:
             "Also count errors by all combinations of these searched attributes; repeat for 2 or 3.",
             list[str],
             read=tuple,
+            opens="value",
         ),
     ] = ()
     directions: Annotated[
@@ -157,7 +162,9 @@ class SearchOptions:
     image_size: Annotated[
         int | None, Option("Width and height of the images, in pixels; default 128.", names=("--size",))
     ] = None
-    device: Annotated[str | None, Option("Where images are computed: cpu, cuda, cuda:1 and so on. Default cpu.")] = None
+    device: Annotated[
+        str | None, Option("Where images are computed: cpu, cuda, cuda:1 and so on. Default cpu.", opens="value")
+    ] = None
     limits: Limits = field(default_factory=Limits)
     require_validation: Annotated[
         str | Path | None,
@@ -171,19 +178,22 @@ class SearchOptions:
         ),
     ] = None
     target: ModelSettings | Mapping[str, Any] = field(default_factory=ModelSettings)
-    name: Annotated[str | None, Option("Your own name of the target, for tables and headings.")] = None
+    name: Annotated[str | None, Option("Your own name of the target, for tables and headings.", opens="value")] = None
     questions: Annotated[
         str | Path | None,
         Option(
             "Of a model that answers in words: what to ask, a TOML file or a set that ships.", str | None, opens="data"
         ),
     ] = None
-    question: Annotated[str, Option("The one question of --questions that is asked, where there are several.")] = ""
+    question: Annotated[
+        str, Option("The one question of --questions that is asked, where there are several.", opens="value")
+    ] = ""
     outcome: Annotated[
         str,
         Option(
             "Of words: what counts as a failure: refusal (default without --truth), hedge, unreadable, answer, error, "
-            "option:NAME or code:NAME, in half of an image's wordings or more."
+            "option:NAME or code:NAME, in half of an image's wordings or more.",
+            opens="value",
         ),
     ] = ""
 

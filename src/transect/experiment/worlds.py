@@ -111,7 +111,8 @@ class WorldSettings:
         ),
     ] = None
     device: Annotated[
-        str | None, Option("Where images are computed: cpu, cuda, cuda:1, … Default cpu.", panel=_PANEL, rare=True)
+        str | None,
+        Option("Where images are computed: cpu, cuda, cuda:1, … Default cpu.", panel=_PANEL, rare=True, opens="value"),
     ] = None
     directions: Annotated[
         Path | None,

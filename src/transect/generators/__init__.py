@@ -21,7 +21,7 @@ _AVAILABLE = {
     "faceworld-latent": "the same faces, used like a learned generator: latents z, set along fitted directions",
     "reference": "a small StyleGAN2 trained on those faces, set along directions that ship with it",
     "diffusers:file.toml": "a diffusion pipeline, prompted, or editing or painting photographs, as the TOML file says",
-    "photographs:reader:path": "your photographs, with camera, covers and appearance set; readers: transect datasets",
+    "photographs:reader:path": "your photographs with camera, covers and appearance set; see: transect list datasets",
 }
 _DIFFUSERS = "diffusers:"
 _PHOTOGRAPHS = "photographs:"
@@ -164,7 +164,7 @@ def _network(path: Path, device: str, options: Options) -> Generator:
 
     if path.suffix.lower() != ".safetensors":
         raise BadInput(
-            f"{path}: expected a safetensors file, got {path.suffix}; first: transect generators convert {path}"
+            f"{path}: expected a safetensors file, got {path.suffix}; first: transect train convert {path}"
             f" {path.with_suffix('.safetensors').name}"
         )
     device_of(device)

@@ -1,4 +1,4 @@
-"""The options of `transect encode` and `transect invert`: most are the same."""
+"""The options of `transect invert encode` and `transect invert`: most are the same."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ PLATEAU: Final = 0.01
 
 ImagesToRead = Annotated[
     str | Path | np.ndarray | Images,
-    Option("A folder of image files, a run folder, or a data set: READER:PATH (transect datasets).", str, opens="data"),
+    Option(
+        "A folder of image files, a run folder, or a data set: READER:PATH (transect list datasets).", str, opens="data"
+    ),
 ]
 CodesFolder = Annotated[
     str | Path, Option("The folder of latents, reconstructions, summary, sheet and page.", opens="write")
 ]
 Fitted = Annotated[bool, Option("Cut the middle square of images of another size, and resize it.")]
-Device = Annotated[str, Option("Where images are computed: cpu, cuda, cuda:1, …")]
+Device = Annotated[str, Option("Where images are computed: cpu, cuda, cuda:1, …", opens="value")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,10 @@ class EncodeOptions:
     encoder_samples: Annotated[int, Option("Images of the generator that an encoder is fitted on.")] = 2_000
     distance: Annotated[
         str,
-        Option("Perceptual distance: features (shipped, trained on FaceWorld), vgg16 (with --weights), pixels."),
+        Option(
+            "Perceptual distance: features (shipped, trained on FaceWorld), vgg16 (with --weights), pixels.",
+            opens="value",
+        ),
     ] = "features"
     weights: Annotated[
         Path | None, Option("VGG16 in torchvision's layout, or another feature network.", opens="model")

@@ -93,13 +93,18 @@ class Compare(Job[CompareNumbers]):
     _: KW_ONLY
     targets: Annotated[
         Sequence[str],
-        Option("Compare only this target of the runs; repeat it. By default all of them.", names=("--target",)),
+        Option(
+            "Compare only this target of the runs; repeat it. By default all of them.",
+            names=("--target",),
+            opens="value",
+        ),
     ] = ()
     margin: Annotated[
         float | str | Sequence[str],
         Option(
             "Smallest difference that matters, for all rates (0.02) or one outcome (miss=0.01); repeat it. By default "
-            "that of the first run."
+            "that of the first run.",
+            opens="value",
         ),
     ] = ()
 

@@ -126,6 +126,7 @@ class Directions(Job[DirectionsNumbers]):
     """
 
     OUT: ClassVar = None
+    KEPT: ClassVar = False
 
     generator: Annotated[
         str | Path | Generator,
@@ -140,8 +141,8 @@ class Directions(Job[DirectionsNumbers]):
         TableLike | Target | Labels,
         Option(
             "truth (faceworld's own), a CSV or Parquet FILE (column seed, subject or id, and one per attribute; "
-            "several rows of a subject are averaged), with --latents a data set READER:PATH (transect datasets), or "
-            "target:SPEC, whose answers are the labels.",
+            "several rows of a subject are averaged), with --latents a data set READER:PATH (transect list datasets), "
+            "or target:SPEC, whose answers are the labels.",
             str,
             opens="model",
         ),
@@ -236,7 +237,7 @@ class Directions(Job[DirectionsNumbers]):
         if is_dataset(labels):
             raise BadInput(
                 f"--labels {labels}: expected --latents with the codes of its photographs, got none; make them: "
-                "transect encode"
+                "transect invert encode"
             )
         return from_table(labels, wanted, by)
 
@@ -254,7 +255,7 @@ class Directions(Job[DirectionsNumbers]):
         rows = generator.sample(population_design("", images=count, seed=self.seed).subject_seeds())
         if target is None:
             if not attributes:
-                raise BadInput("--labels truth: expected --attribute NAME, got none; see: transect attributes")
+                raise BadInput("--labels truth: expected --attribute NAME, got none; see: transect list attributes")
             return rows, from_truth(generator, rows, [*attributes, *balance])
         if len(attributes) != 1 or balance:
             raise BadInput(
@@ -276,4 +277,4 @@ class Directions(Job[DirectionsNumbers]):
         )
 
 
-fit_directions = function(Directions)
+fit_directions = function(Directions, "fit_directions")

@@ -48,6 +48,7 @@ class Directions(Job[DirectionsNumbers]):
     """
 
     OUT: ClassVar = None
+    KEPT: ClassVar = False
 
     file: Annotated[
         str | Path,
@@ -122,4 +123,4 @@ class Directions(Job[DirectionsNumbers]):
         )
 
 
-import_directions = function(Directions)
+import_directions = function(Directions, "import_directions")

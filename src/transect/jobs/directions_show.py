@@ -18,6 +18,7 @@ class Directions(Job[DirectionsNumbers]):
     """The directions of a file, or those that ship. Raises BadInput for a file that holds none."""
 
     OUT: ClassVar = None
+    KEPT: ClassVar = False
 
     file: Annotated[
         str | Path,

@@ -61,7 +61,10 @@ class Export(Job[ExportNumbers]):
     ]
     to: Annotated[
         Format,
-        Option("The format: csv, parquet, latex, model-card, iso-19795-10, mlflow, wandb or figures (SVG, PNG, CSV)."),
+        Option(
+            "The format: csv, parquet, latex, model-card, iso-19795-10, mlflow, wandb or figures (SVG, PNG, CSV).",
+            metavar="FORMAT",
+        ),
     ]
     out: Annotated[
         str | Path | None, Option("The folder to write; default RUN/export.", metavar="DIR", opens="write")

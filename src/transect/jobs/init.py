@@ -76,7 +76,7 @@ def init(
 ) -> WrittenStudy:
     """Write a commented TOML file that `transect audit --config` runs as it is.
 
-    target: a spec, see `transect targets`. preset: the kind of model, by default the first that fits the target's
+    target: a spec, see `transect list targets`. preset: the kind of model, by default the first that fits the target's
     task. vary, truth, subjects: by default those of the preset. questions: for a model that answers in words.
     overwrite: replace a file that is there.
 
@@ -143,7 +143,7 @@ def _text(file: Path, answers: Answers) -> str:
 # See what it costs: {command} --dry-run
 # An option on the command line overrides its line here. Every setting: transect audit --help
 
-# The models to audit; several are asked about the same images. See: transect targets
+# The models to audit; several are asked about the same images. See: transect list targets
 targets = [{_quoted(answers.target)}]
 {_asked(answers.questions)}
 # The kind of model: {", ".join(presets.NAMES)}.
@@ -151,7 +151,7 @@ targets = [{_quoted(answers.target)}]
 preset = {_quoted(chosen.name)}
 
 # What is set, and to which levels: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B. Each subject is shown at every combination.
-# See: transect attributes
+# See: transect list attributes
 vary = [
 {vary}]
 
@@ -206,7 +206,7 @@ def _quoted(text: str) -> str:
 
 def command(
     file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The TOML file to write.")] = Path("study.toml"),
-    target: Annotated[str | None, typer.Option(help="The model to audit; see: transect targets.")] = None,
+    target: Annotated[str | None, typer.Option(help="The model to audit; see: transect list targets.")] = None,
     questions: Annotated[
         str | None,
         typer.Option(help="For a model that answers in words: what to ask, a TOML file or a set that ships."),
@@ -229,7 +229,7 @@ def command(
     check_new(file, overwrite)
     ask = _ask if sys.stdin.isatty() else _default
     chosen_questions = questions or ""
-    target = target or ask("--target", "1/5 Which model? (see: transect targets)", "", _known(chosen_questions))
+    target = target or ask("--target", "1/5 Which model? (see: transect list targets)", "", _known(chosen_questions))
     kinds = f"2/5 What kind of model is it? ({', '.join(presets.NAMES)})"
     chosen = presets.preset(preset or ask("--preset", kinds, fitting(target, chosen_questions), _preset))
     of_preset = usual(target, chosen, chosen_questions)

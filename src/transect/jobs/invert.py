@@ -120,7 +120,7 @@ class Invert(Job[InversionNumbers]):
     out: CodesFolder
     _: KW_ONLY
     space: Annotated[
-        str, Option("w: one w an image; w+: one w a layer, held together by --penalty; z: the prior's.")
+        str, Option("w: one w an image; w+: one w a layer, held together by --penalty; z: the prior's.", opens="value")
     ] = "w+"
     penalty: Annotated[
         float | None, Option("λ of Singh et al. 2021, equation 1, in w+; 0 leaves the layers free; default 0.1.")
@@ -319,7 +319,7 @@ class Twins(Job[TwinsNumbers]):
 
 
 invert = function(Invert)
-fit_twins = function(Twins)
+fit_twins = function(Twins, "fit_twins")
 
 
 _UNITS: Final = {"tilt": "°", "ita": "°", "lightness": " L*", "side_light": " L*"}

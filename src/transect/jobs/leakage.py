@@ -127,6 +127,7 @@ class Leakage(Job[LeakageNumbers]):
             str,
             read=parse_columns,
             default="",
+            opens="value",
         ),
     ] = ()
     labels: Annotated[
@@ -135,18 +136,22 @@ class Leakage(Job[LeakageNumbers]):
             "Column of the label; several, or a pattern such as 'obj_*', for multi-label.",
             list[str],
             names=("--label",),
+            opens="value",
         ),
     ] = ()
     _: KW_ONLY
-    split: Annotated[str | None, Option("Column with train, val and test; without it attackers are cross-fitted.")] = (
-        None
-    )
+    split: Annotated[
+        str | None, Option("Column with train, val and test; without it attackers are cross-fitted.", opens="value")
+    ] = None
     ids: Annotated[
-        str | None, Option("Column of identifiers; default id, image_id or image_name.", names=("--id",))
+        str | None, Option("Column of identifiers; default id, image_id or image_name.", names=("--id",), opens="value")
     ] = None
     where: Annotated[
         str | None,
-        Option("Column of true and false: the rows that count; with --as-published: the training rows that count."),
+        Option(
+            "Column of true and false: the rows that count; with --as-published: the training rows that count.",
+            opens="value",
+        ),
     ] = None
     predictions: Annotated[
         TableLike | Sequence[ModelPredictions] | None,
@@ -161,7 +166,9 @@ class Leakage(Job[LeakageNumbers]):
     prediction: Annotated[
         str | Sequence[str],
         Option(
-            "Columns of the predictions, by the labels' names or in their order; default: those of --label.", list[str]
+            "Columns of the predictions, by the labels' names or in their order; default: those of --label.",
+            list[str],
+            opens="value",
         ),
     ] = ()
     attacker: Annotated[
@@ -170,6 +177,7 @@ class Leakage(Job[LeakageNumbers]):
             "bayes, logistic, trees, mlp, mlp-4, … or auto: the best of several, cross-fitted. Several between commas, "
             "or all: side by side; the first gives the headline.",
             str,
+            opens="value",
         ),
     ] = "auto"
     seed: Annotated[int, Option("Seed of draws, noise, attackers and permutations.")] = 0

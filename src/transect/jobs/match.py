@@ -115,7 +115,7 @@ class Match(Job[MatchNumbers]):
             read=_weighted,
         ),
     ]
-    treatment: Annotated[str, Option("Column of the table with the groups: 0 and 1, or names.")]
+    treatment: Annotated[str, Option("Column of the table with the groups: 0 and 1, or names.", opens="value")]
     table: Annotated[
         TableLike | None,
         Option("Table with a row per image; by default the features, if they are a table.", Path, opens="data"),
@@ -125,20 +125,23 @@ class Match(Job[MatchNumbers]):
         "greedy"
     )
     metric: Annotated[Metric, Option("euclidean, standardized or mahalanobis.")] = "euclidean"
-    exact: Annotated[str | Sequence[str], Option("Column in which the images of a pair are equal; repeatable.")] = ()
+    exact: Annotated[
+        str | Sequence[str], Option("Column in which the images of a pair are equal; repeatable.", opens="value")
+    ] = ()
     caliper: Annotated[
         float | None, Option("Largest distance of a pair; propensity: in standard deviations of log odds.")
     ] = None
-    identity: Annotated[str | None, Option("Column of identities; each is in at most one pair.")] = None
+    identity: Annotated[str | None, Option("Column of identities; each is in at most one pair.", opens="value")] = None
     covariates: Annotated[
         str | Sequence[str],
-        Option("Column whose balance is measured; default all numeric columns.", names=("--covariate",)),
+        Option("Column whose balance is measured; default all numeric columns.", names=("--covariate",), opens="value"),
     ] = ()
     outcomes: Annotated[
         str | Sequence[str],
         Option(
             "Column to compare within pairs, e.g. errors: difference, bounds under hidden bias.",
             names=("--outcome",),
+            opens="value",
         ),
     ] = ()
     seed: Annotated[int, Option("Random seed.")] = 0

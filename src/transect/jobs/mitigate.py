@@ -92,7 +92,7 @@ class Mitigate(Job[MitigateNumbers]):
     out: Annotated[
         str | Path, Option("The folder of pictures, models, mitigate.json and mitigate.html.", Path, opens="write")
     ]
-    device: Annotated[str, Option("Where models train: cpu, cuda or cuda:N.")] = "cpu"
+    device: Annotated[str, Option("Where models train: cpu, cuda or cuda:N.", opens="value")] = "cpu"
 
     def compute(self) -> MitigateNumbers:
         """Every model, its attacks and its audit."""

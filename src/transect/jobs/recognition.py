@@ -146,6 +146,7 @@ class RecognitionOptions:
             "Your own name of the model or embeddings; of several, one each, in their order.",
             list[str],
             names=("--name",),
+            opens="value",
         ),
     ] = None
     engine: EngineSettings = field(default_factory=EngineSettings)
@@ -153,7 +154,8 @@ class RecognitionOptions:
         str | None,
         Option(
             "Column of the faces' landmarks, x and y in pixels of the picture in turn, 5 or 68 points; for models "
-            "whose preprocessing aligns faces."
+            "whose preprocessing aligns faces.",
+            opens="value",
         ),
     ] = None
     out: Annotated[
@@ -193,8 +195,8 @@ class Recognition(Job[RecognitionNumbers]):
     OUT: ClassVar = None
 
     table: Annotated[TableLike, Option("Table with a row per image, as for transect match.", Path, opens="data")]
-    identity: Annotated[str, Option("Column of the table with the identities.")]
-    group: Annotated[str, Option("Column of the table with the groups to compare.")]
+    identity: Annotated[str, Option("Column of the table with the identities.", opens="value")]
+    group: Annotated[str, Option("Column of the table with the groups to compare.", opens="value")]
     _: KW_ONLY
     embeddings: Annotated[
         FeaturesLike | None,
@@ -216,7 +218,7 @@ class Recognition(Job[RecognitionNumbers]):
         ),
     ] = None
     pictures: Annotated[
-        str | None, Option("Column of pictures for TARGET: bytes, or paths below the table's folder.")
+        str | None, Option("Column of pictures for TARGET: bytes, or paths below the table's folder.", opens="value")
     ] = None
     pairs: Annotated[
         TableLike | None,
@@ -411,7 +413,7 @@ class Recognizers(Job[RecognizersNumbers]):
         )
 
 
-compare_recognizers = function(Recognizers)
+compare_recognizers = function(Recognizers, "compare_recognizers")
 
 
 def _numbers(result: Finished[RecognitionNumbers] | Recognition) -> RecognitionNumbers:

@@ -94,11 +94,11 @@ class Render(Job[RenderNumbers]):
     seed: Annotated[int, Option("Random seed; the same seed gives the same subjects.")] = 0
     vary: Annotated[
         str | Sequence[str],
-        Option("Show each subject at these levels, of two attributes in a grid; see: transect audit."),
+        Option("Show each subject at these levels, of two attributes in a grid; see: transect audit.", opens="value"),
     ] = ()
     hold: Annotated[
         str | Sequence[str],
-        Option("Keep a downstream attribute at the subject's own value; see: transect audit."),
+        Option("Keep a downstream attribute at the subject's own value; see: transect audit.", opens="value"),
     ] = ()
     generator: str | Path | Generator = "faceworld"
     image_size: int | None = None

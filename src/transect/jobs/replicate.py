@@ -106,7 +106,8 @@ class Replicate(Job[ReplicateNumbers]):
         float | str | Sequence[str],
         Option(
             "Largest difference between worlds that does not matter, for all rates (0.05) or one outcome (miss=0.02); "
-            "repeat it. By default that of the first run."
+            "repeat it. By default that of the first run.",
+            opens="value",
         ),
     ] = ()
     combine: Annotated[

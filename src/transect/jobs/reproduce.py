@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, replace
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, final
@@ -71,7 +70,7 @@ REASONS: Final[Mapping[str, str]] = {
     "*.json": _NO_COMMAND,
 }
 """Why a folder that is neither an audit nor keeps its command is not made again, by the first file that is there."""
-_JOB: Final = re.compile(r"[a-z_]+")
+_JOB: Final = re.compile(r"[a-z]+(?: [a-z]+)?")
 _PAID: Final = (
     "asks a model behind a web address, whose calls may cost money; make the same call again into another folder where "
     "you want that"
@@ -142,7 +141,7 @@ class Reproduce(Job[ReproduceNumbers]):
     targets: Annotated[
         Sequence[str] | Mapping[str, TargetLike],
         Option(
-            "NAME=SPEC: where the model is that an audit calls NAME; repeat it. See: transect targets.",
+            "NAME=SPEC: where the model is that an audit calls NAME; repeat it. See: transect list targets.",
             list[str],
             names=("--target",),
             opens="model",
@@ -449,19 +448,14 @@ def words_of(
         else:
             arguments.append(str(value))
     writes = [f"--{option}={again / name if name else again}" for option, name in declared.writes.items()]
-    return [record.job, *options, *writes, *(["--", *arguments] if arguments else [])], models
+    return [*record.job.split(), *options, *writes, *(["--", *arguments] if arguments else [])], models
 
 
 def _declared(job: str, folder: Path) -> Rerun:
     """What a job declares of its own command. Raises BadInput for one that declares nothing."""
-    if _JOB.fullmatch(job) and (found := find_spec(f"transect.jobs.{job}")):
-        if (kind := opened(job)) and kind.KEPT:
-            return rerun(kind)
-        module = f"transect.jobs.{job}.command"
-        inside = found.submodule_search_locations is not None and find_spec(module) is not None
-        declared = getattr(import_module(module), "RERUN", None) if inside else None
-        if isinstance(declared, Rerun):
-            return declared
+    module = job.replace(" ", "_")
+    if _JOB.fullmatch(job) and find_spec(f"transect.jobs.{module}") and (kind := opened(module)) and kind.KEPT:
+        return rerun(kind)
     raise _damaged(folder, f"a command that is made again, got {job!r}")
 
 

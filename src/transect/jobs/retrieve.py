@@ -118,8 +118,12 @@ class Retrieve(Job[RetrieveNumbers]):
         Option("Look at the first K images; repeatable. Default 10, 50 and 100.", list[int], least=1),
     ] = FIRST
     seed: Annotated[int, Option("Seed of the permutations by which chance is measured.", least=0)] = 0
-    dtype: Annotated[str, Option("Numbers of the network: float32, float16 or bfloat16.", panel="Model")] = "float32"
-    model_device: Annotated[str, Option("Where the network is computed: cpu, cuda, cuda:1, …", panel="Model")] = "cpu"
+    dtype: Annotated[
+        str, Option("Numbers of the network: float32, float16 or bfloat16.", panel="Model", opens="value")
+    ] = "float32"
+    model_device: Annotated[
+        str, Option("Where the network is computed: cpu, cuda, cuda:1, …", panel="Model", opens="value")
+    ] = "cpu"
     allow_download: Annotated[
         bool,
         Option(

@@ -139,25 +139,28 @@ class Search(Job[SearchNumbers]):
 
     target: Annotated[
         TargetLike,
-        Option("The model to search; see: transect targets.", str, metavar="TARGET", argument=True, opens="model"),
+        Option("The model to search; see: transect list targets.", str, metavar="TARGET", argument=True, opens="model"),
     ]
     _: KW_ONLY
     truth: Annotated[
-        str | None, Option("The right answer: 'smile>0.5', an attribute, or face (default for detectors).")
+        str | None,
+        Option("The right answer: 'smile>0.5', an attribute, or face (default for detectors).", opens="value"),
     ] = None
     budget: Annotated[int, Option("Calls in all, confirmation included; 20 or more.")] = 400
     goal: Annotated[
         str,
         Option(
             "regions (default): rules in words, each with its rate on held-back calls; failures: as many failures as "
-            "possible, without rules; rate: the overall failure rate."
+            "possible, without rules; rate: the overall failure rate.",
+            opens="value",
         ),
     ] = "regions"
     vary: Annotated[
         str | Sequence[str],
         Option(
             "An attribute to search along: NAME over the population's values, NAME=LOW:HIGH evenly, or NAME=A,B by "
-            "level; repeat. Default: every continuous attribute."
+            "level; repeat. Default: every continuous attribute.",
+            opens="value",
         ),
     ] = ()
     population: Annotated[

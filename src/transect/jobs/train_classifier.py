@@ -51,11 +51,12 @@ class TrainClassifier(Job[ClassifierNumbers]):
     """
 
     OUT: ClassVar = None
+    KEPT: ClassVar = False
 
     source: PicturesSource
     label: Annotated[
         str | Sequence[int] | np.ndarray,
-        Option("Attribute to learn: one with levels, or a cut, as 'smile>0.5'; see: transect attributes.", str),
+        Option("Attribute to learn: one with levels, or a cut, as 'smile>0.5'; see: transect list attributes.", str),
     ]
     out: Annotated[str | Path, Option("The folder of states, metrics.csv and the classifier.", opens="write")]
     _: KW_ONLY

@@ -39,6 +39,7 @@ class TrainEncoder(Job[EncoderNumbers]):
     """
 
     OUT: ClassVar = None
+    KEPT: ClassVar = False
 
     generator: Annotated[
         str | Path | Generator,

@@ -87,6 +87,8 @@ class TrainGan(Job[GanNumbers]):
     """
 
     OUT: ClassVar = None
+    KEPT: ClassVar = False
+    FIRST_ALONE: ClassVar = True
 
     source: PicturesSource
     out: Annotated[

@@ -167,7 +167,7 @@ class Verify(Job[VerifyNumbers]):
         unchecked = key is None and not signature and (folder / SIGNATURE).is_file()
         found = manifest.check(folder, key)
         stopped = tuple(unfinished.unfinished_sentences(folder))
-        for line in stopped:
+        for line in () if self.quiet else stopped:
             say(f"warning: {line}", error=True)
         return RunFiles(working_folders.name_of(folder), found, signature, unchecked, stopped)
 

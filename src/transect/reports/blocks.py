@@ -6,19 +6,16 @@ A text is escaped unless it is `Markup`. A block that is `Markup` already is a d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, final
 
 from markupsafe import Markup
 
 from transect.reports.columns import Item, Table
-from transect.reports.document import Printer
 from transect.reports.drawing.svg import Tick
 
 NOTHING: Final = Markup()
-Cell = Literal["text", "interval", "difference", "points", "fixed", "count", "plain"]
-"""How a cell of a table of records is printed."""
 
 
 @final
@@ -263,33 +260,6 @@ class Page:
     cautions: Sequence[Block] = ()
     style: str = ""
     footer: str = ""
-
-
-def tabulated(
-    doc: Printer, title: str, place: str, columns: Mapping[str, tuple[str, Cell]], caption: str = "", *, names: int = 0
-) -> TextTable:
-    """The table of a list of records of a document: for each heading the key and how it is printed."""
-    rows = [[cell(doc, f"{at}/{key}", kind) for key, kind in columns.values()] for at in doc.places(place)]
-    numbers = [number for number, (_, kind) in enumerate(columns.values()) if kind != "text"]
-    return TextTable(title, tuple(columns), rows, caption, numbers, names)
-
-
-def cell(doc: Printer, place: str, kind: Cell) -> Markup:
-    """What stands at a place. interval: an estimate with its ends; difference: with its sign; points: two decimals."""
-    match kind:
-        case "text":
-            return doc.text(place)
-        case "interval" | "difference":
-            return doc.interval(place, signed=kind == "difference")
-        case "points":
-            return doc.number(place, "fixed", 2, signed=True)
-        case _:
-            return doc.number(place, kind)
-
-
-def works_cited(doc: Printer) -> tuple[Heading, Bullets]:
-    """The works that a page cites, under their heading."""
-    return Heading("Works cited"), Bullets([doc.text(work) for work in doc.places("/works")])
 
 
 def summary(answer: Answer, *blocks: Block) -> Part:

@@ -49,9 +49,6 @@ _FIGURES: Final = {
     "auc": Markup("it separates levels with an area under the ROC curve of {}"),
 }
 _MEANS_LITTLE: Final = "The effect of an attribute means little where the images do not show the attribute. {}:"
-_MODELS: Final = (
-    *("Attribute", "Model", "Faces", "Area under the ROC curve", "Correlation", "Slope per unit", "Subjects"),
-)
 _PRINTED: Final = "Printed, never fitted to: no constant of the renderer follows a model’s answers."
 _OUTSIDE: Final = (
     "What models that were not trained on this world read: the highest level against the lowest, and the answer over "

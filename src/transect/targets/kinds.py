@@ -2,7 +2,7 @@
 
 A kind's module has `KIND`, a record `Options` of what users may state of such a target, and `load(argument, options)`,
 which opens one. All else follows from these: which spec is of which kind, whether it gets a process of its own, how it
-is opened again, what `transect targets` and the reference list, and the nearest names of a spec that is wrong.
+is opened again, what `transect list targets` and the reference list, and the nearest names of a spec that is wrong.
 """
 
 from __future__ import annotations

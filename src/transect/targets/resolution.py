@@ -31,7 +31,7 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
     spec: a prefix and what follows (`onnx:file.onnx`, `hf:folder`, `opencv:haarcascade_frontalface_default`), the path
     of a file or folder whose kind shows, `module:attribute` (a function of uint8 images, a scikit-learn estimator, a
     Target), or a plug-in: `name` or `name:argument`, by the entry point `name` in the group transect.targets.
-    `transect targets` lists all kinds, and the reference of targets states the options of each.
+    `transect list targets` lists all kinds, and the reference of targets states the options of each.
 
     options: those of the target's kind; None stands for the default. isolate: whether the target runs in a separate
     process, where a crash or a call that hangs fails one image and not the run; by default those that run the code of
@@ -64,7 +64,7 @@ def _check_prefix(path: str) -> None:
     scheme, colon, _ = path.partition(":")
     near = difflib.get_close_matches(scheme, {kind.prefix.partition(":")[0] for kind in kinds()} - {""})
     if colon and near and not Path(path).exists():
-        raise UnknownName("kind of target", scheme, near, "see: transect targets")
+        raise UnknownName("kind of target", scheme, near, "see: transect list targets")
 
 
 def takes(spec: str, option: str) -> bool:
@@ -170,7 +170,7 @@ def _python_object(spec: str, settings: _Options) -> Target:
         raise BadInput(f"target {spec!r}: {seems}")
     known, scheme = [info.name for info in available()], spec.partition(":")[0]
     if not all(spec.removeprefix("callable:").partition(":")):
-        raise UnknownName("target", spec, known, "see: transect targets; your own: module:attribute")
+        raise UnknownName("target", spec, known, "see: transect list targets; your own: module:attribute")
     if of_scheme := [name for name in known if name.startswith(f"{scheme}:") and scheme != _python().prefix]:
         raise UnknownName("target", spec, of_scheme)
     module = _python().opened()
@@ -178,7 +178,7 @@ def _python_object(spec: str, settings: _Options) -> Target:
         target: Target = module.load(spec, options_of(module.Options, settings, spec))
     except NoSuchModule as error:
         if not difflib.get_close_matches(scheme, {name.partition(":")[0] for name in known}):
-            raise BadInput(f"target {spec!r}: {error}; those that ship: transect targets") from None
+            raise BadInput(f"target {spec!r}: {error}; those that ship: transect list targets") from None
         raise UnknownName("target", spec, known, str(error)) from None
     return target
 

@@ -18,26 +18,34 @@ def _split(text: str | None) -> tuple[str, ...] | None:
 
 
 TASK: Final = Option(
-    "The model's task: binary, multiclass, multilabel, detection, regression or embedding.", panel=_PANEL
+    "The model's task: binary, multiclass, multilabel, detection, regression or embedding.", panel=_PANEL, opens="value"
 )
 PREPROCESS: Final = Option(
     "TOML file with the model's preprocessing.", kind=Path | None, panel=_PANEL, opens="data", rare=True
 )
-LABELS: Final = Option("Names of the model's classes, separated by commas.", kind=str | None, read=_split, panel=_PANEL)
+LABELS: Final = Option(
+    "Names of the model's classes, separated by commas.", kind=str | None, read=_split, panel=_PANEL, opens="value"
+)
 POSITIVE: Final = Option(
-    "The class or label that counts as yes; of a detector also several, separated by commas.", panel=_PANEL
+    "The class or label that counts as yes; of a detector also several, separated by commas.",
+    panel=_PANEL,
+    opens="value",
 )
 THRESHOLD: Final = Option(
     "Score from which the answer is yes; for embeddings, cosine distance from which images do not match.", panel=_PANEL
 )
 OUTPUT: Final = Option(
-    "What the model returns: probability, logit, or the head of a detector, as yolov8.", panel=_PANEL, rare=True
+    "What the model returns: probability, logit, or the head of a detector, as yolov8.",
+    panel=_PANEL,
+    rare=True,
+    opens="value",
 )
 OUTPUT_NAME: Final = Option(
     "Of an ONNX or TensorFlow Lite model with several outputs: the one to read; of a detector all that it needs, as "
     "A,B.",
     panel=_PANEL,
     rare=True,
+    opens="value",
 )
 ISOLATE: Final = Option(
     "Run the model in a separate process: a crash or a call that hangs then fails one image and not the run. Default "
@@ -52,10 +60,13 @@ TEMPLATES: Final = Option(
     names=("--template",),
     panel=_PANEL,
     rare=True,
+    opens="value",
 )
-DTYPE: Final = Option("Numbers of an open model: float32 (default), float16 or bfloat16.", panel=_PANEL, rare=True)
+DTYPE: Final = Option(
+    "Numbers of an open model: float32 (default), float16 or bfloat16.", panel=_PANEL, rare=True, opens="value"
+)
 DEVICE: Final = Option(
-    "Where an open or PyTorch model is computed: cpu (default), cuda, cuda:1, …", panel=_PANEL, rare=True
+    "Where an open or PyTorch model is computed: cpu (default), cuda, cuda:1, …", panel=_PANEL, rare=True, opens="value"
 )
 ALLOW_DOWNLOAD: Final = Option(
     "Download the model of hf:ID where it is not in the local cache; without it nothing is downloaded.",

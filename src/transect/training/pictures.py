@@ -309,7 +309,7 @@ def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[
     name = name.rstrip("! ")
     by_name = {attribute.name: attribute for attribute in attributes}
     if name not in by_name:
-        raise UnknownName("attribute", name, by_name, hint="see: transect attributes")
+        raise UnknownName("attribute", name, by_name, hint="see: transect list attributes")
     attribute = by_name[name]
     if without:
         if not attribute.optional or cuts != "none":

@@ -87,7 +87,11 @@ def test_abduction_the_same_noise_under_another_population():
 @pytest.mark.parametrize(
     ("values", "hold", "message"),
     [
-        ({"skin_tone": 11.0}, (), "skin_tone: expected between 1 and 10 Monk scale, got 11; see: transect attributes"),
+        (
+            {"skin_tone": 11.0},
+            (),
+            "skin_tone: expected between 1 and 10 Monk scale, got 11; see: transect list attributes",
+        ),
         ({"glasses": 0.5}, (), "glasses: expected one of none, thin frame, thick frame, tinted, dark, got 0.5"),
         ({"age": float("nan")}, (), "age: expected between 18 and 85 years, got nan"),
         ({"age": [20.0, 30.0]}, (), r"age: expected one value or 5, got shape \[2\]"),

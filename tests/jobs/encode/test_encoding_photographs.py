@@ -1,4 +1,4 @@
-"""`transect encode` as a whole: codes of images by an encoder, resumed, counted, and taken by what takes inversions."""
+"""`transect invert encode` as a whole: codes of images by an encoder, resumed, counted, and taken by what takes inversions."""
 
 import json
 
@@ -24,7 +24,7 @@ from transect.inversion.encoder import fit_encoder
 from transect.inversion.parts import ToolsPlan
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
-from transect.jobs.encode import Encode
+from transect.jobs.invert_encode import Encode
 from transect.perceptual.features import as_tensor
 from transect.perceptual.features import load as load_features
 from transect.records import Latents
@@ -159,9 +159,9 @@ def test_photographs_of_a_data_set_are_encoded_by_their_ids(files, tmp_path):
 def test_the_command_writes_a_page(files, tmp_path, capsys):
     given = ["--generator", str(files / "small.safetensors"), "--images", str(files / "images")]
     given += ["--encoder", str(files / "encoder.safetensors"), "--distance", "pixels", "--out", str(tmp_path / "run")]
-    app(["encode", *given, "--json"], standalone_mode=False)
+    app(["invert", "encode", *given, "--json"], standalone_mode=False)
     assert json.loads(capsys.readouterr().out)["images"] == 5
-    app(["encode", *given], standalone_mode=False)
+    app(["invert", "encode", *given], standalone_mode=False)
     assert "5 images encoded into w, 0 failed" in capsys.readouterr().out
     assert 'src="data:image/png;base64,' in (tmp_path / "run" / "encode.html").read_text()
     assert pq.read_table(tmp_path / "run" / "inversions" / "part-00000.parquet").num_rows == 5

@@ -1,4 +1,4 @@
-"""`transect neighbours`: the shape of Table 2, against errors by hand, and what it refuses."""
+"""`transect match neighbours`: the shape of Table 2, against errors by hand, and what it refuses."""
 
 import json
 
@@ -9,7 +9,7 @@ import pytest
 from commands import printed, refused
 
 from transect.effects.identity_pairs import Preserved, preserved
-from transect.jobs.neighbours import _claim
+from transect.jobs.match_neighbours import _claim
 
 
 @pytest.fixture

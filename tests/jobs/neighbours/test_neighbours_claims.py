@@ -7,7 +7,7 @@ import pytest
 
 import transect
 from transect.effects.identity_pairs import Preserved
-from transect.jobs.neighbours import DistanceErrors, answers
+from transect.jobs.match_neighbours import DistanceErrors, answers
 
 NAN = float("nan")
 

@@ -36,7 +36,7 @@ def test_every_kind_of_table_gives_the_commands_numbers(tmp_path, kind):
     result = transect.neighbours({"near": NEAR}, tables[kind], **more)
     words = ["--features", tmp_path / "near.npy", "--table", tmp_path / "t.parquet", "--identity", "who", "--k", "1"]
     words += [part for name in more["attributes"] for part in ("--attribute", name)]
-    command = json.loads(printed("neighbours", *map(str, words), "--json"))
+    command = json.loads(printed("match", "neighbours", *map(str, words), "--json"))
     assert untimed(result) == {name: value for name, value in command.items() if name != "seconds"}
     assert result.numbers.distances[0].attributes[0].error == 6.0
 

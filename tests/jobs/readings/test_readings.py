@@ -1,4 +1,4 @@
-"""`transect readings`: rows and reasons from every kind of source, and tables that other jobs take."""
+"""`transect match readings`: rows and reasons from every kind of source, and tables that other jobs take."""
 
 import json
 
@@ -11,7 +11,7 @@ from PIL import Image
 
 from transect.errors import BadInput, FolderOfAnotherSpec
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.readings import readings
+from transect.jobs.match_readings import readings
 from transect.runs.pictures import png
 
 SCENE = ["background_red", "background_green", "background_blue", "background", "background_share"]
@@ -87,7 +87,7 @@ def test_a_table_keeps_its_columns_and_goes_on_into_other_jobs(faces, tmp_path, 
     cells = [png(faces[0]), None, png(faces[1]), png(faces[2])]
     table = {"group": [0, 0, 1, 1], "image": cells, "id": ["a.png", "b.png", "c.png", "d.png"], "yaw": [0.0] * 4}
     pq.write_table(pa.table(table), "faces.parquet")
-    text = printed("readings", "faces.parquet", "--pictures", "image", "--out", "read")
+    text = printed("match", "readings", "faces.parquet", "--pictures", "image", "--out", "read")
     assert "no picture: 1" in text
     rows = pq.read_table("read/readings.parquet")
     assert rows.column_names == ["id", "group", "yaw", *COLUMNS]
@@ -95,7 +95,7 @@ def test_a_table_keeps_its_columns_and_goes_on_into_other_jobs(faces, tmp_path, 
     features = pa.table({"id": list("dcba"), "x": [3.0, 2.0, 1.0, 0.0]})
     pq.write_table(features, "features.parquet")
     usual = ["--features", "features.parquet", "--table", "read/readings.parquet", "--json"]
-    near = json.loads(printed("neighbours", *usual, "--attribute", "background", "--k", "1"))
+    near = json.loads(printed("match", "neighbours", *usual, "--attribute", "background", "--k", "1"))
     assert [cell["attribute"] for cell in near["distances"][0]["attributes"]] == ["background"]
     matched = json.loads(printed("match", *usual, "--treatment", "group", "--covariate", "face_light"))
     assert [row["covariate"] for row in matched["balance"]] == ["face_light"]

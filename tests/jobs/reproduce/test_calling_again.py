@@ -10,11 +10,13 @@ import pytest
 from commands import refused, run_here
 from PIL import Image
 from published import fits
-from typer.main import get_command
 
 import transect
+from transect.cli.declared import DeclaredCommand, declared
 from transect.errors import BadInput
+from transect.job import opened
 from transect.jobs import reproduce as calling
+from transect.options import settings
 from transect.runs import command_record
 from transect.runs.trust import only
 
@@ -28,16 +30,16 @@ COMMANDS = {
               "--out", "{out}/pairs.parquet", "--report", "{out}"),
     "leakage": ("--labels", "{data}/people.csv", "--protected", "glasses", "--label", "group", "--attacker", "bayes",
                 "--permutations", "3", "--out", "{out}"),
-    "neighbours": ("--features", "{data}/places.npy", "--table", "{data}/people.csv", "--k", "2", "--report", "{out}"),
+    "match neighbours": ("--features", "{data}/places.npy", "--table", "{data}/people.csv", "--k", "2", "--report", "{out}"),
     "recognition": ("--table", "{data}/people.csv", "--identity", "who", "--group", "group", "--embeddings",
                     "{data}/places.npy", "--threshold", "1.5", "--out", "{out}"),
     "render": ("--data-set", "--subjects", "2", "--size", "32", "--vary", "smile=0,1", "--out", "{out}"),
     "search": ("audited:brightness", "--truth", "smile>0.5", "--budget", "20", "--goal", "rate", "--size", "32",
                "--vary", "smile=0:1", "--out", "{out}"),
-    "readings": ("{data}/photographs", "--out", "{out}"),
+    "match readings": ("{data}/photographs", "--out", "{out}"),
     "invert": ("--generator", "reference", "--images", "{data}/photographs", "--fit", "--steps", "2", "--distance",
                "pixels", "--out", "{out}"),
-    "encode": ("--generator", "reference", "--images", "{data}/photographs", "--fit", "--encoder-samples", "20",
+    "invert encode": ("--generator", "reference", "--images", "{data}/photographs", "--fit", "--encoder-samples", "20",
                "--distance", "pixels", "--out", "{out}"),
     "mitigate": ("{data}/mitigate.toml", "--out", "{out}"),
     "replicate": ("{data}/here", "{data}/there", "--margin", "0.5", "--out", "{out}"),
@@ -46,7 +48,7 @@ COMMANDS = {
 }  # fmt: skip
 OFTEN = ("match", "render", "search")
 """Those that run with each change; the others are made twice in the second stage, and those that compute long at night."""
-SLOW = ("invert", "encode", "mitigate")
+SLOW = ("invert", "invert encode", "mitigate")
 MITIGATION = """
 seeds = [0]
 attackers = ["logistic"]
@@ -114,7 +116,7 @@ def made(job, data, out):
         searchable(data)
     words = [word.format(data=data, out=out) for word in COMMANDS[job]]
     out.mkdir()
-    done = run_here(job, *words)
+    done = run_here(*job.split(), *words)
     assert done.returncode == 0, done.stderr
     return out
 
@@ -127,11 +129,9 @@ def matched(data):
 @pytest.mark.parametrize("job", COMMANDS)
 def test_a_job_declares_each_of_its_options(job):
     """A new option, or a new job, is refused until somebody says what it opens."""
-    from transect.cli.app import app
-
     rerun = calling._declared(job, Path())
     options = set()
-    for parameter in get_command(app).commands[job].params:
+    for parameter in DeclaredCommand(job.replace(" ", "_")).params:
         if parameter.name in ("json", "help_all", "engine", "workers", "dry_run") or parameter.name in rerun.writes:
             continue
         is_option = parameter.param_type_name == "option"
@@ -141,19 +141,22 @@ def test_a_job_declares_each_of_its_options(job):
     assert {*rerun.values.split(), *rerun.data.split(), *rerun.models.split()} == options
 
 
+def test_every_option_of_a_job_that_is_made_again_says_what_it_opens():
+    kept = [(name, kind) for name in declared() if (kind := opened(name)) and kind.KEPT]
+    assert len(kept) > 12
+    assert [(name, each.shown) for name, kind in kept for each in settings(kind) if not each.opens] == []
+
+
 def _is_path(parameter):
     annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
     return Path in (annotation, *typing.get_args(annotation))
 
 
 def test_jobs_without_a_declaration_are_refused(tmp_path):
-    from transect.cli.declared import declared
-    from transect.job import opened
-
     kept = {name for name in declared() if (kind := opened(name)) and kind.KEPT}
-    others = {*declared()} - {*COMMANDS, *kept}
-    assert {"audit", "view", "reproduce", "check", "sample_data", "export"} <= others
-    for job in (*others, "train", "train gan", "os", "reproduce.run"):
+    others = [name.replace("_", " ") for name in declared() if name not in kept]
+    assert {"audit", "view", "reproduce", "check", "datasets sample", "export", "list runs", "train gan"} <= {*others}
+    for job in (*others, "train", "os", "reproduce.run"):
         command_record.write(tmp_path, job, ())
         with pytest.raises(BadInput, match="expected a command that is made again"):
             calling.words_of(tmp_path, tmp_path / "again", {}, ())
@@ -281,15 +284,17 @@ def test_a_strangers_command_chooses_no_engine_address_or_model(tmp_path, monkey
             calling.words_of(tmp_path, tmp_path / "again", {}, ())
         return str(raised.value)
 
-    assert "expected no '--engine'" in refusal("encode", option="--engine", text="ray://192.0.2.1:6379")
-    assert "expected no '--workers'" in refusal("encode", option="--workers", text="9")
-    assert "which no rerun reads on a record's word" in refusal("encode", option="--images", text="s3://bucket/images")
+    assert "expected no '--engine'" in refusal("invert encode", option="--engine", text="ray://192.0.2.1:6379")
+    assert "expected no '--workers'" in refusal("invert encode", option="--workers", text="9")
+    assert "which no rerun reads on a record's word" in refusal(
+        "invert encode", option="--images", text="s3://bucket/images"
+    )
     for spec in ("payload:f", "callable:os:abort", "dlib:face-recognition@/etc", "hf:stranger/model", "vlm:folder"):
         assert f"if you trust it: --trust '{spec}'" in refusal("search", option="", text=spec)
     scripted = {"option": "", "text": "model.pt", "sha256": "0", "before": "torch:"}
     assert "if you trust it: --trust 'torch:model.pt'" in refusal("search", **scripted)
     for job, option in (
-        ("readings", "--detector"),
+        ("match readings", "--detector"),
         ("retrieve", "--model"),
         ("invert", "--weights"),
         ("invert", "--marks"),

@@ -193,7 +193,7 @@ def test_the_four_attacks_end_in_one_line(tmp_path, monkeypatch):
     images = command_record.Word("", "folder:photographs")
     for number, spec in enumerate(("api.toml", "payload:f", "torch:model.pt", "hf:stranger/model")):
         detector = command_record.Word("--detector", spec)
-        for job, words in (("readings", (detector, images)), ("search", (command_record.Word("", spec),)),
+        for job, words in (("match readings", (detector, images)), ("search", (command_record.Word("", spec),)),
                            ("retrieve", (command_record.Word("--model", spec), command_record.Word("--allow-download"))),
                            ("recognition", (command_record.Word("", spec),))):  # fmt: skip
             run = crafted(tmp_path / f"{job}{number}", job, *words)

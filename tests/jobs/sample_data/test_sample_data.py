@@ -13,7 +13,7 @@ from PIL import Image
 import transect
 from transect.datasets import open_dataset
 from transect.jobs import sample_data
-from transect.jobs.sample_data import FEWEST
+from transect.jobs.datasets_sample import FEWEST
 
 PEOPLE = 60
 
@@ -96,7 +96,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
 
 def test_what_is_there_is_never_replaced(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    told = refused_here("sample-data", str(tmp_path))
+    told = refused_here("datasets", "sample", str(tmp_path))
     assert told == f"{tmp_path}: expected a new or empty folder, found something in it; choose another"
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 

@@ -51,7 +51,7 @@ class MatchOptions:
 
     weights: Sequence[float] = ()
     layers: Annotated[Layers, Option("Latents of several layers (w+): flatten or average.")] = "flatten"
-    columns: Annotated[Sequence[str], Option("Feature columns of a table; default all numeric.")] = ()
+    columns: Annotated[Sequence[str], Option("Feature columns of a table; default all numeric.", opens="value")] = ()
     second: Annotated[
         FeaturesLike | None,
         Option("Another embedding, e.g. of face recognition, in which pairs must be near.", Path, opens="data"),
@@ -67,6 +67,7 @@ class MatchOptions:
             list[str],
             names=("--default",),
             read=_defaults,
+            opens="value",
         ),
     ] = field(default_factory=dict)
     experiment: Annotated[
@@ -74,11 +75,13 @@ class MatchOptions:
         Option("A finished audit's folder: does its effect differ from that within pairs (--outcome)?", opens="data"),
     ] = None
     experiment_attribute: Annotated[
-        str | None, Option("The attribute in --experiment, if its name differs from --treatment.")
+        str | None, Option("The attribute in --experiment, if its name differs from --treatment.", opens="value")
     ] = None
     ratio: Annotated[int, Option("Controls for each treated image, with --method optimal.")] = 1
     dose_gap: Annotated[float, Option("Continuous treatment: least difference within a pair; a is the higher.")] = 0.0
-    base: Annotated[str | None, Option("With more than two groups, the one that the others are matched to.")] = None
+    base: Annotated[
+        str | None, Option("With more than two groups, the one that the others are matched to.", opens="value")
+    ] = None
     gate: Annotated[float, Option("Balance threshold on the absolute standardized mean difference.")] = GATE
     approximate: Annotated[
         bool,
@@ -86,7 +89,7 @@ class MatchOptions:
     ] = False
     pictures: Annotated[
         str | None,
-        Option("Column of the table with pictures (bytes or paths) for the report and --difficulty."),
+        Option("Column of the table with pictures (bytes or paths) for the report and --difficulty.", opens="value"),
     ] = None
     pairs: Annotated[
         TableLike | None,
@@ -105,6 +108,7 @@ class MatchOptions:
             list[str],
             names=("--change",),
             read=_changes,
+            opens="value",
         ),
     ] = ()
     difficulty: Annotated[

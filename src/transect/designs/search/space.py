@@ -324,7 +324,7 @@ def _parsed(
     """The attribute, and its range (two numbers), its levels (a list), or None for the population's values."""
     name, equals, span = (piece.strip() for piece in text.partition("="))
     if name not in known:
-        raise unknown_attribute(name, known, "see: transect attributes")
+        raise unknown_attribute(name, known, "see: transect list attributes")
     attribute = known[name]
     if "," in span:
         return attribute, _given_levels(text, attribute, span)

@@ -124,5 +124,5 @@ _BY_NAME = {attribute.name: attribute for attribute in ATTRIBUTES}
 def attribute(name: str) -> Attribute:
     """The attribute or nuisance of that name; raises UnknownName with the nearest names."""
     if name not in _BY_NAME:
-        raise UnknownName("attribute", name, NAMES, "see: transect attributes")
+        raise UnknownName("attribute", name, NAMES, "see: transect list attributes")
     return _BY_NAME[name]

@@ -56,7 +56,7 @@ class CausalModel:
     def intervene(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """do(values): the same rows with these values set; `hold` pins attributes to their values from before."""
         check_latents(latents)
-        columns = requested_columns(ATTRIBUTES, values, hold, len(latents), "see: transect attributes")
+        columns = requested_columns(ATTRIBUTES, values, hold, len(latents), "see: transect list attributes")
         before = self.solve(latents) if hold else {}
         return replace(
             latents, settings={**latents.settings, **{name: before[name] for name in as_names(hold)}, **columns}

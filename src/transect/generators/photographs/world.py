@@ -48,7 +48,7 @@ MEASURED: Final = (
 )
 """What is measured on each photograph; it can be read and not set."""
 _COMPOSITED: Final = frozenset(APPEARANCE)
-_HINT: Final = "see: transect attributes --generator photographs"
+_HINT: Final = "see: transect list attributes --generator photographs"
 ITA: Final = Attribute(
     *("ita", "continuous", "individual typology angle of the skin with what is composited, before the camera's edits"),
     *("degrees", -180, 180),

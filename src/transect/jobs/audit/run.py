@@ -92,9 +92,9 @@ def audit(
 ) -> AuditResult:
     """Set attributes, ask the targets, estimate what each attribute causes, and write the report.
 
-    target: a spec string (see `transect targets`), a function of uint8 pixels [n, h, w, 3], an object with `predict`,
-    or a list of them; default those of the request. request: every setting; the keywords replace single ones of it.
-    vary: "glasses", "age=20,60", or levels by attribute ({"skin_tone": (1, 10), "glasses": None}). out: the run
+    target: a spec string (see `transect list targets`), a function of uint8 pixels [n, h, w, 3], an object with
+    `predict`, or a list of them; default those of the request. request: every setting; the keywords replace single ones
+    of it. vary: "glasses", "age=20,60", or levels by attribute ({"skin_tone": (1, 10), "glasses": None}). out: the run
     folder, or its address on object storage, as "s3://bucket/path"; default runs/<target>. quiet: no progress on
     standard error.
 

@@ -148,7 +148,7 @@ FILES: Final[Sequence[Column[SampleFile]]] = (
 
 def _readme(people: int, seed: int) -> str:
     """What each file holds, how it was made, and the commands that read it."""
-    template = resources.files("transect.jobs").joinpath("sample_data.md").read_text(encoding="utf-8")
+    template = resources.files("transect.jobs").joinpath("datasets_sample.md").read_text(encoding="utf-8")
     return Template(template).substitute(
         people=people,
         recognized=people // 10,

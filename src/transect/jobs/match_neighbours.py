@@ -156,16 +156,25 @@ class Neighbours(Job[NeighboursNumbers]):
     _: KW_ONLY
     attributes: Annotated[
         str | Sequence[str],
-        Option("Column that near images should share; default all numeric columns.", names=("--attribute",)),
+        Option(
+            "Column that near images should share; default all numeric columns.", names=("--attribute",), opens="value"
+        ),
     ] = ()
     categorical: Annotated[
-        str | Sequence[str], Option("Numeric attribute whose values are classes; texts and 0/1 always are.")
+        str | Sequence[str],
+        Option("Numeric attribute whose values are classes; texts and 0/1 always are.", opens="value"),
     ] = ()
-    identity: Annotated[str | None, Option("Column of identities: is the nearest image of the same person?")] = None
+    identity: Annotated[
+        str | None, Option("Column of identities: is the nearest image of the same person?", opens="value")
+    ] = None
     k: Annotated[int, Option("Number of nearest images to look at.", names=("--k",))] = NEIGHBOURS
     layers: Annotated[
         Layers | Sequence[Layers],
-        Option("Latents of several layers (w+): flatten or average; repeat for both; default flatten.", list[str]),
+        Option(
+            "Latents of several layers (w+): flatten or average; repeat for both; default flatten.",
+            list[str],
+            opens="value",
+        ),
     ] = "flatten"
     second: Annotated[
         FeaturesLike | None,
@@ -173,7 +182,9 @@ class Neighbours(Job[NeighboursNumbers]):
     ] = None
     second_threshold: Annotated[float | None, Option("Neighbours are below this distance in --second.")] = None
     queries: Annotated[int | None, Option("Look up the neighbours of N random images instead of all.")] = None
-    pictures: Annotated[str | None, Option("Column of the table with pictures (bytes or paths) for the report.")] = None
+    pictures: Annotated[
+        str | None, Option("Column of the table with pictures (bytes or paths) for the report.", opens="value")
+    ] = None
     seed: Annotated[int, Option("Random seed.")] = 0
     quiet: bool = field(default=True, init=False)
 

@@ -93,7 +93,7 @@ LACKING: Final[Sequence[Column[tuple[str, int]]]] = (
 @final
 @dataclass(frozen=True, slots=True)
 class ReadingsNumbers:
-    """The summary of `transect readings`.
+    """The summary of `transect match readings`.
 
     out: the table. whole: images of which everything was read. lacking: how many lack something, by reason (an image
     may have several). several_faces: images on which several faces were found. landmarks: points of the file, 0 without
@@ -146,7 +146,8 @@ class Readings(Job[ReadingsNumbers]):
     out: Annotated[str | Path, Option("The folder of readings.parquet and the page.", opens="write")]
     _: KW_ONLY
     pictures: Annotated[
-        str | None, Option("Column of the table with pictures (bytes or paths); its other columns are kept.")
+        str | None,
+        Option("Column of the table with pictures (bytes or paths); its other columns are kept.", opens="value"),
     ] = None
     detector: Annotated[
         str, Option("Finds the faces, as dlib:hog-face; the most certain face is read.", opens="model")
@@ -158,7 +159,8 @@ class Readings(Job[ReadingsNumbers]):
         ),
     ] = None
     prefix: Annotated[
-        str, Option("Text that the readings' names begin with, where the table has columns of these names.")
+        str,
+        Option("Text that the readings' names begin with, where the table has columns of these names.", opens="value"),
     ] = ""
 
     def compute(self) -> ReadingsNumbers:
@@ -194,7 +196,7 @@ class Readings(Job[ReadingsNumbers]):
         try:
             import cv2  # noqa: F401
         except ModuleNotFoundError:
-            raise MissingExtra("opencv", "transect readings") from None
+            raise MissingExtra("opencv", "transect match readings") from None
         return Reader(FaceFinder(self.detector), None if self.landmarks is None else FaceLandmarks(self.landmarks))
 
     def _answers(self, photographs: Photographs, reader: Reader) -> pa.Table:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Annotated, Any, Final, final
+from typing import Annotated, Any, ClassVar, Final, final
 
 import pyarrow as pa
 
@@ -222,8 +222,11 @@ class ListRuns(Job[ListNumbers]):
     far it is. Raises BadInput where there is no such folder.
     """
 
+    KEPT: ClassVar = False
+
     folder: Annotated[
-        str | Path, Option("The folder of your runs; also an address as s3://….", str, metavar="DIR", argument=True)
+        str | Path,
+        Option("The folder of your runs; also an address as s3://….", str, metavar="DIR", argument=True, opens="data"),
     ] = "runs"
 
     def compute(self) -> ListNumbers:

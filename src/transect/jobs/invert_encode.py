@@ -80,7 +80,8 @@ class Encode(Job[EncodeNumbers]):
         Option("A file of `transect train encoder`; without one, a regression is fitted.", opens="model"),
     ] = None
     space: Annotated[
-        str | None, Option("z, w or w+; default: the encoder's own, of a fitted one w where there is one.")
+        str | None,
+        Option("z, w or w+; default: the encoder's own, of a fitted one w where there is one.", opens="value"),
     ] = None
     fit: Fitted = False
     device: Device = "cpu"
