@@ -125,8 +125,10 @@ def test_the_exit_code_and_the_page(tmp_path):
 
 
 def test_what_a_rerun_may_give_again():
+    """A text that does not say what it opens is not given again; neither is the argument here."""
     found = rerun(PrintWords)
-    assert (found.kind("--model"), found.kind("--ink-drops"), found.kind("")) == ("models", "values", "values")
+    assert found.kind("") == found.kind("--margins") == ""
+    assert (found.kind("--model"), found.kind("--ink-drops"), found.kind("--color")) == ("models", "values", "values")
     assert found.kind("--out") == ""
 
 

@@ -55,7 +55,7 @@ HEAVY = {
     "ray",
 }
 LOOKED_UP = (
-    ["--help"], ["targets"], ["datasets"], ["attributes"], ["audit", "--help"], ["annotate", "serve", "--help"], ["view", "--help"],
+    ["--help"], ["list", "targets"], ["list", "datasets"], ["list", "attributes"], ["audit", "--help"], ["annotate", "serve", "--help"], ["view", "--help"],
 )  # fmt: skip
 MODULES = sorted(SOURCE.rglob("*.py"))
 PLACES = {path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}

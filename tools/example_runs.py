@@ -188,13 +188,13 @@ SCREENS = (
     Screen(
         "neighbours",
         (
-            "neighbours --features data/features.npy --table data/people.parquet --attribute age "
+            "match neighbours --features data/features.npy --table data/people.parquet --attribute age "
             "--attribute skin_tone --attribute face --pictures picture --report runs/neighbours",
         ),
         "runs/neighbours/neighbours.html",
     ),
 )
-SAMPLE = "sample-data data"
+SAMPLE = "datasets sample data"
 
 
 def words_of(command: str) -> list[str]:

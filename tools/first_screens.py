@@ -35,7 +35,7 @@ MOST_BYTES = 150_000
 VIEW = Screen("view", (), "runs/demo")
 TERMINAL = {
     "check": "check runs/demo/studies/face --requirements requirements.toml",
-    "runs": "runs runs",
+    "runs": "list runs runs",
 }
 
 

@@ -101,7 +101,7 @@ def main() -> None:
     labels, codes, vectors = study.out / "labels.parquet", study.folder("encode"), study.out / "vectors.safetensors"
     study.run("labels", "datasets table", photographs, labels, column=use.columns)
     study.run(
-        "encode", "encode", generator=generator, images=photographs, space=use.space, distance=use.distance,
+        "encode", "invert encode", generator=generator, images=photographs, space=use.space, distance=use.distance,
         encoder=encoder, encoder_samples=use.encoder_samples, out=codes, **on,
     )  # fmt: skip
     fitted = study.run(

@@ -126,12 +126,12 @@ def main() -> None:
     if use.landmarks:
         readings = study.folder("readings")
         study.run(
-            "readings", "readings", table, pictures="image", detector=use.detector, landmarks=use.landmarks,
+            "readings", "match readings", table, pictures="image", detector=use.detector, landmarks=use.landmarks,
             prefix="read_", out=readings,
         )  # fmt: skip
         table = readings / "readings.parquet"
     kept = study.run(
-        "neighbours", "neighbours", features=[latents, *([embeddings] if use.recognizer else [])], table=table,
+        "neighbours", "match neighbours", features=[latents, *([embeddings] if use.recognizer else [])], table=table,
         identity="subject", attribute=use.kept, report=study.folder("neighbours"),
     )  # fmt: skip
     if study.dry:

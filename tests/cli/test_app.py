@@ -69,8 +69,8 @@ def test_audit_json_follows_the_contract(tmp_path):
 
 @pytest.mark.parametrize("command", ["targets", "generators", "attributes"])
 def test_lists_as_table_and_as_json(command):
-    rows = json.loads(run_here(command, "--json").stdout)
-    table = run_here(command).stdout
+    rows = json.loads(run_here("list", command, "--json").stdout)
+    table = run_here("list", command).stdout
     first = next(iter(rows[0].values()))
     assert first in table
     assert len(table.splitlines()) >= len(rows)

@@ -31,7 +31,7 @@ def test_every_option_that_takes_one_value_is_refused_when_repeated(path, comman
     [
         (("leakage", "labels.csv", "--protected", "race", "--protected", "gender"), "--protected"),
         (("audit", "x", "--control", "--no-control"), "--control/--no-control"),
-        (("datasets", "--json", "--json"), "--json"),
+        (("list", "datasets", "--json", "--json"), "--json"),
     ],
 )
 def test_the_message_names_the_option(arguments, option):

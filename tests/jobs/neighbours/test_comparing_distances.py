@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 def asked(folder, *more, features=("near",)):
     files = [part for name in features for part in ("--features", str(folder / f"{name}.npy"))]
-    return ("neighbours", *files, "--table", str(folder / "t.parquet"), *more)
+    return ("match", "neighbours", *files, "--table", str(folder / "t.parquet"), *more)
 
 
 def errors(row):

@@ -12,7 +12,7 @@ from PIL import Image
 
 import transect
 from transect.datasets import open_dataset
-from transect.jobs import sample_data
+from transect.jobs import datasets_sample as sample_data
 from transect.jobs.datasets_sample import FEWEST
 
 PEOPLE = 60
