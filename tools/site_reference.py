@@ -15,6 +15,8 @@ TABLES: Final = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
 PAGES: Final = {"Jobs and their settings": "jobs", "Generators, targets and attributes": "generators",
                 "Matching and mitigation": "matching", "Estimators": "effects"}  # fmt: skip
 """Sections of reference/python.md with a table of names, and the pages that show these names."""
+_OF_A_JOB: Final = "\n      members: false"
+"""The function of a declared job is shown by the record that it takes the fields of."""
 HEAD: Final = """# Every Python name
 
 Signatures and docstrings of the public names, read from the program. For what to call when, begin with
@@ -55,9 +57,18 @@ def _names(section: str) -> Iterator[tuple[str, Any]]:
 
 def page(title: str, names: list[tuple[str, Any]]) -> str:
     """The page of one section; a name of several rows stands once, and a constant without a docstring does not."""
-    shown = {f"{value.__module__}.{value.__qualname__}": name for name, value in reversed(names) if _documented(value)}
-    entries = [f"::: {path}\n    options:\n      heading: {name}" for path, name in reversed(shown.items())]
+    shown = {_path(value): name for name, value in reversed(names) if _documented(value)}
+    entries = [
+        f"::: {path}\n    options:\n      heading: {name}{'' if path[path.rfind('.') + 1].islower() else _OF_A_JOB}"
+        for path, name in reversed(shown.items())
+    ]
     return "\n\n".join([f"# {title}", *entries]) + "\n"
+
+
+def _path(value: Any) -> str:
+    """Where a value is defined; of the function of a declared job, where its record is."""
+    found = getattr(value, "job", value)
+    return f"{found.__module__}.{found.__qualname__}"
 
 
 def _documented(value: Any) -> bool:

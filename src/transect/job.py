@@ -287,7 +287,7 @@ def function(kind: Callable[P, Asked[Result_co]], name: str = "") -> Callable[P,
     meant = "\n".join(f"    {each.name}: {each.option.help}" for each in settings(record) if len(each.path) == 1)
     call.__name__ = call.__qualname__ = name or name_of(record).replace("-", "_")
     call.__module__, call.__doc__ = record.__module__, f"{inspect.getdoc(kind)}\n\nArgs:\n{meant}\n"
-    call.__signature__ = inspect.signature(kind)  # type: ignore[attr-defined]
+    call.__signature__, call.job = inspect.signature(kind), kind  # type: ignore[attr-defined]
     return call
 
 

@@ -130,7 +130,7 @@ for words in (
     "annotate export run",
     "verify run whole",
     "match --features rows.csv --columns age --treatment hat --out pairs.parquet",
-    "runs .",
+    "list runs .",
     "report run",
     "export run --to csv --out again",
 ):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -90,7 +90,7 @@ def place_of(module: str) -> tuple[str, str]:
     return (above, name.replace("_", "-")) if is_below else ("", module.replace("_", "-"))
 
 
-def add_commands(own: dict[str, Any]) -> dict[str, Any]:
+def add_commands(own: Mapping[str, Any]) -> dict[str, Any]:
     """The app's own commands and groups, with those of all declared jobs, by name."""
     found = dict(own)
     for module in declared():  # in alphabetical order, so that `match` comes before `match_readings`

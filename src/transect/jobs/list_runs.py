@@ -25,6 +25,7 @@ from transect.runs.spec import RunSpec
 from transect.runs.wording import counted, shortened, spaced
 from transect.texts import one_line, words_of
 
+_OWN_PAGE: Final = "list-runs.html"
 _FOUND: Final = ("found", "unsized")
 _OPEN: Final = ("not judged", "cannot tell", "no difference")
 """Kinds of verdicts that are counted beside those found."""
@@ -142,7 +143,7 @@ def _requirements(folder: Path) -> list[str]:
 
 def _pages(folder: Path) -> Iterator[RunRow]:
     """A row for each page of another job in a folder."""
-    for path in sorted(folder.glob("*.html")):
+    for path in sorted(page for page in folder.glob("*.html") if page.name != _OWN_PAGE):
         try:
             row = None if path.is_symlink() or not path.is_file() else _page(folder, path)
         except (OSError, AssertionError, ValueError) as error:  # the parser's own check fails on some broken markup

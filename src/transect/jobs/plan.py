@@ -125,8 +125,10 @@ class Plan(Job[PlanNumbers]):
     def _check(self) -> None:
         """Raises BadInput for options that exclude each other."""
         if (self.effect is None) == (self.margin is None):
+            found = "neither" if self.effect is None else "both"
             raise BadInput(
-                "expected --effect, to detect it, or --margin, to show that no difference is larger; give one"
+                f"expected --effect, to detect it, or --margin, to show that no difference is larger, got {found}; "
+                "give one of them"
             )
         if self.margin is not None and (self.family is not None or self.alpha != 0.05):
             raise BadInput("--margin is tested at 5 % by itself: drop --alpha and --family")
