@@ -58,8 +58,9 @@ def _names(section: str) -> Iterator[tuple[str, Any]]:
 def page(title: str, names: list[tuple[str, Any]]) -> str:
     """The page of one section; a name of several rows stands once, and a constant without a docstring does not."""
     shown = {_path(value): name for name, value in reversed(names) if _documented(value)}
+    of_jobs = {_path(value) for _, value in names if hasattr(value, "job")}
     entries = [
-        f"::: {path}\n    options:\n      heading: {name}{'' if path[path.rfind('.') + 1].islower() else _OF_A_JOB}"
+        f"::: {path}\n    options:\n      heading: {name}{_OF_A_JOB if path in of_jobs else ''}"
         for path, name in reversed(shown.items())
     ]
     return "\n\n".join([f"# {title}", *entries]) + "\n"
