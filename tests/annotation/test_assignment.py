@@ -247,6 +247,7 @@ def test_who_is_shut_out_leaves_their_places_to_others(begin):
     assert counters_agree(project)
 
 
+@pytest.mark.integration
 def test_fifty_raters_at_once_lose_and_double_nothing(begin):
     """50 threads, each with its own rater, on 10 images x 12 ratings: exactly 120 answers, 12 raters each."""
     project = begin(raters=50, subjects=5, ratings=12)

@@ -25,6 +25,7 @@ def batches(k, c, n, seed, dense):
     return [Batch(category=own) for own in category], torch.nn.functional.one_hot(category, k).float(), classes
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("hidden", "dense", "c", "cancelling", "apart"),
     [

@@ -64,6 +64,7 @@ def test_as_it_is_is_the_photograph_and_asks_no_finder(tmp_path):
     assert fresh.sitters.finder.asked == 0
 
 
+@pytest.mark.integration
 @settings(max_examples=8)
 @given(st.permutations(range(5)), st.integers(1, 5))
 def test_bytes_do_not_depend_on_batch_or_order(world, order, size):

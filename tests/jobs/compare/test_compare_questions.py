@@ -62,6 +62,7 @@ def test_each_question_of_two_models_is_compared_and_no_two_questions_are(result
     assert result.numbers.notes == ()
 
 
+@pytest.mark.integration
 def test_the_difference_is_that_of_the_question(result):
     (rate,) = [
         row for row in result.numbers.rows if (row.model, row.outcome, row.kind) == ("shy/role", "refusal", "rate")

@@ -216,6 +216,7 @@ def test_a_stray_message_is_no_answer_to_the_next_image(stray_module, kind):
     assert all(reason.startswith("its process sent ") for reason in answers.failures if reason)
 
 
+@pytest.mark.integration
 def test_a_target_that_hangs_while_it_is_loaded_is_ended(tmp_path, monkeypatch):
     from transect.targets.isolated import target as isolated
 
