@@ -65,7 +65,9 @@ def test_the_reference_has_every_public_name_with_its_docstring():
     assert {f"transect.{name}" for name in set(transect.__all__) - modules} <= set(names)
     assert {f"transect.effects.{name}" for name in transect.effects.__all__} <= set(names)
     text = site_reference.page("Jobs", found["Jobs and their settings"])
-    assert "::: transect.jobs.export.Export\n    options:\n      heading: transect.export\n      members: false\n" in text
+    assert (
+        "::: transect.jobs.export.Export\n    options:\n      heading: transect.export\n      members: false\n" in text
+    )
     assert "::: transect.errors.TransectError\n    options:\n      heading: transect.TransectError\n" in text
 
 
