@@ -36,23 +36,6 @@ HelpAll = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same subjects.")]
 Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1, …")]
-Engine = Annotated[
-    str,
-    typer.Option(
-        help="Where parts are made: local (this machine), ray (Ray on this machine) or ray://HOST:PORT (a Ray "
-        "cluster). HOST:PORT is the head node of ray start --head, port 6379 by default, not Ray Client's port 10001. "
-        "No result depends on it.",
-        rich_help_panel="Engine",
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        help="Parts made at the same time, each in a process of its own; default: local 1, which uses all cores by "
-        "threads; ray as many as there is room for.",
-        rich_help_panel="Engine",
-    ),
-]
 
 
 def on_command_line(context: typer.Context, values: Mapping[str, object]) -> dict[str, object]:
@@ -66,20 +49,12 @@ def option_of(panel: str) -> Callable[..., Any]:
     return functools.partial(typer.Option, rich_help_panel=panel)
 
 
-model_option, ratings_option = map(option_of, ("Model", "Ratings"))
+model_option = option_of("Model")
 
 Threshold = Annotated[
     float | None,
     model_option(
         help="Score from which the answer is yes; for embeddings, cosine distance from which images do not match."
-    ),
-]
-RequireValidation = Annotated[
-    Path | None,
-    ratings_option(
-        metavar="FILE",
-        help="A validation.json of transect annotate validate, whose gates the generator and every level must pass; "
-        "stored with the run.",
     ),
 ]
 
@@ -135,7 +110,6 @@ AllowDownload = Annotated[
 ]
 Timeout = Annotated[float, _limits(help="Seconds that a model may take for an image.")]
 Batch = Annotated[int, _limits(help="Images in each call of a model.")]
-MaxFailures = Annotated[float, _limits(help="Stop when more than this share of images fails.")]
 
 
 _OF_TARGETS: Final = (
