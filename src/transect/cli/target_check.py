@@ -52,7 +52,7 @@ def check(
     ],
     questions: Annotated[
         str | None,
-        typer.Option(help="Of a model that answers in words: what to ask, a TOML file or a set that ships."),
+        typer.Option(help="Of a model that answers in words: what to ask, a TOML file or a built-in set."),
     ] = None,
     image: Annotated[
         Path | None, typer.Option(help="The picture to ask about; by default rendered faces of 256 pixels.")

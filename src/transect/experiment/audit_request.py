@@ -223,7 +223,7 @@ class AuditRequest:
     questions: Annotated[
         str | Path | None,
         Option(
-            "Of models that answer in words: what to ask, a TOML file or a set that ships (hiring, occupation, traits, "
+            "Of models that answer in words: what to ask, a TOML file or a built-in set (hiring, occupation, traits, "
             "pairs, alt-text, appearance); each question about one image is a target.",
             str | None,
         ),

@@ -182,7 +182,7 @@ class SearchOptions:
     questions: Annotated[
         str | Path | None,
         Option(
-            "Of a model that answers in words: what to ask, a TOML file or a set that ships.", str | None, opens="data"
+            "Of a model that answers in words: what to ask, a TOML file or a built-in set.", str | None, opens="data"
         ),
     ] = None
     question: Annotated[

@@ -209,7 +209,7 @@ def command(
     target: Annotated[str | None, typer.Option(help="The model to audit; see: transect list targets.")] = None,
     questions: Annotated[
         str | None,
-        typer.Option(help="For a model that answers in words: what to ask, a TOML file or a set that ships."),
+        typer.Option(help="For a model that answers in words: what to ask, a TOML file or a built-in set."),
     ] = None,
     preset: Annotated[
         str | None,
