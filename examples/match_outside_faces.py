@@ -68,7 +68,7 @@ def main() -> dict[str, float]:
     for name, made in (("matched, adjusted:", within), ("set by experiment:", experiment)):
         estimate, low, high = (100 * one for one in made)
         print(f"{name}     {estimate:+z.1f} ({low:+z.1f} to {high:+z.1f})")
-    print(f"pairs less experiment: {100 * test.difference:+z.1f}, p = {test.p:.2f}")
+    print(f"pairs less experiment: {100 * test.estimate:+z.1f}, p = {test.p:.2f}")
     print(verdict(balance(covariates, *groups, (pairs.a, pairs.b))))
     return {"unadjusted": unadjusted, "matched": matched.estimate, "experiment": experiment[0], "p": test.p}
 

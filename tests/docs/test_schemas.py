@@ -26,7 +26,7 @@ def test_every_job_has_a_published_schema():
 
 @pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.json")), ids=lambda path: path.name)
 def test_schemas_are_valid(path):
-    schema = json.loads(path.read_text())
+    schema = json.loads(path.read_text(), parse_constant=pytest.fail)  # JSON has no NaN
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"
     assert schema["$id"].startswith("transect/")

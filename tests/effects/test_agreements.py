@@ -29,7 +29,7 @@ def test_both_show_it_and_no_difference_is_found():
     # the largest difference of both 90 % intervals: .03 + 1.645 × .0447 = .1036
     assert one(world(0.30, 0.02), world(0.27, 0.04), margin=0.104).verdict == "replicates"
     assert one(world(0.30, 0.02), world(0.27, 0.04), margin=0.103).verdict == "same direction"
-    assert result.difference == pytest.approx(-0.03)
+    assert result.estimate == pytest.approx(-0.03)
     assert result.p == pytest.approx(2 * norm.sf(0.03 / np.hypot(0.02, 0.04)), rel=1e-6)
     assert (result.low, result.high) == pytest.approx((-0.03 - Z * 0.0447214, -0.03 + Z * 0.0447214), abs=1e-6)
 
@@ -143,5 +143,5 @@ def test_order_and_sign_do_not_matter(a, b, first, second, margin):
     turned = one(world(-a, first), world(-b, second), margin=margin)
     assert forward.verdict == back.verdict == turned.verdict
     assert forward.p == pytest.approx(back.p)
-    assert forward.difference == pytest.approx(-back.difference)
+    assert forward.estimate == pytest.approx(-back.estimate)
     assert sorted(need.subjects for need in forward.needed) == sorted(need.subjects for need in back.needed)

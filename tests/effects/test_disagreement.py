@@ -10,7 +10,7 @@ from transect.effects.paired_models import disagreement_of_designs
 def test_by_hand_with_intervals_that_are_not_symmetric():
     """.30 less .10: low is .2 - sqrt(.05² + .12²) = .2 - .13, high .2 + sqrt(.08² + .06²) = .2 + .1."""
     found = disagreement_of_designs((0.30, 0.25, 0.38), (0.10, 0.04, 0.22))
-    assert (found.difference, found.low, found.high) == pytest.approx((0.2, 0.07, 0.3))
+    assert (found.estimate, found.low, found.high) == pytest.approx((0.2, 0.07, 0.3))
     # widths .13 and .18
     error = np.hypot(0.13, 0.18) / (2 * norm.ppf(0.975))
     assert found.p == pytest.approx(2 * norm.sf(0.2 / error))
@@ -32,6 +32,6 @@ def test_what_cannot_be_told_has_a_reason():
     nothing = (np.nan,) * 3
     assert disagreement_of_designs(nothing, (0.1, 0.0, 0.2)).reason == "one of the two has no estimate"
     bare = disagreement_of_designs((0.3, np.nan, np.nan), (0.1, 0.0, 0.2))
-    assert bare.difference == pytest.approx(0.2)
+    assert bare.estimate == pytest.approx(0.2)
     assert bare.reason == "one of the two has no interval"
     assert disagreement_of_designs((0.0, 0.0, 0.0), (0.1, 0.1, 0.1)).reason == "neither interval has a width: no test"

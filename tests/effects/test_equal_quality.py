@@ -40,7 +40,7 @@ def test_subjects_at_one_level_have_the_interval_of_two_samples():
     low, high = hall_limits(-0.1, (student.high + 0.1) / t, t, a, b)
     assert (pair.low, pair.high) == pytest.approx((low, high))
     assert (low, high) == pytest.approx((-0.563, 0.363), abs=5e-4)  # Student's are -.492 and .292
-    assert (pair.difference, pair.subjects, pair.other_subjects, pair.paired) == (pytest.approx(-0.1), 6, 6, 0)
+    assert (pair.estimate, pair.subjects, pair.other_subjects, pair.paired) == (pytest.approx(-0.1), 6, 6, 0)
     assert pair.verdict == "not shown"
     assert compared(np.repeat(a, 2), np.repeat(b, 2)).verdict == "passed"
 
@@ -62,7 +62,7 @@ def test_images_of_a_subject_are_averaged():
     a, b = rng.normal(3, 0.5, 10), rng.normal(3, 0.5, 10)
     once = compared(a, b)
     copies = compared(np.r_[a, np.full(30, a[0])], b, np.r_[np.arange(10), np.zeros(30, int), np.arange(10, 20)])
-    assert (copies.difference, copies.low, copies.high) == pytest.approx((once.difference, once.low, once.high))
+    assert (copies.estimate, copies.low, copies.high) == pytest.approx((once.estimate, once.low, once.high))
 
 
 def test_subjects_of_whom_some_are_at_both_levels():
@@ -89,7 +89,7 @@ def test_subjects_of_whom_some_are_at_both_levels():
 @pytest.mark.parametrize("subjects", [2, 12, 500])
 def test_a_difference_without_spread_fails(subjects):
     pair = compared(np.full(subjects, 5.0), np.full(subjects, 3.0))
-    assert (pair.verdict, pair.difference, pair.enough) == ("failed", 2, 0)
+    assert (pair.verdict, pair.estimate, pair.enough) == ("failed", 2, 0)
     assert pair.low < 2 <= pair.high
     both = compared(np.full(subjects, 5.0), np.full(subjects, 3.0), np.tile(np.arange(subjects), 2))
     assert both.verdict == "failed"

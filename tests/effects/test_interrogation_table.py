@@ -42,10 +42,10 @@ def planted():
 )
 def test_rates_all_by_condition_and_uniform(measure, everyone, dark, light, uniform):
     rows = error_rates(*planted())
-    assert only(rows, measure).rate == pytest.approx(everyone)
-    assert only(rows, measure, "tone", "dark").rate == pytest.approx(dark)
-    assert only(rows, measure, "tone", "light").rate == pytest.approx(light)
-    assert only(rows, measure, "tone", uniform=True).rate == pytest.approx(uniform)
+    assert only(rows, measure).estimate == pytest.approx(everyone)
+    assert only(rows, measure, "tone", "dark").estimate == pytest.approx(dark)
+    assert only(rows, measure, "tone", "light").estimate == pytest.approx(light)
+    assert only(rows, measure, "tone", uniform=True).estimate == pytest.approx(uniform)
 
 
 def test_intervals_are_wilson_s_and_their_combination():
@@ -55,7 +55,7 @@ def test_intervals_are_wilson_s_and_their_combination():
     assert (light.errors, light.images, light.subjects, light.left_out) == (1, 6, 6, 0)
     assert only(rows, GIVEN, "tone", "dark").left_out == 2, "faces that were missed have no attribute"
     uniform = only(rows, DETECTION, "tone", uniform=True)
-    assert (uniform.rate, uniform.low, uniform.high) == pytest.approx(weighted_sum([0.5, 0.5], [2, 0], [4, 6]))
+    assert (uniform.estimate, uniform.low, uniform.high) == pytest.approx(weighted_sum([0.5, 0.5], [2, 0], [4, 6]))
 
 
 def test_the_published_all_weighs_races_equally_and_genders_not():
@@ -67,12 +67,12 @@ def test_the_published_all_weighs_races_equally_and_genders_not():
     missed = np.concatenate([np.repeat([1.0, 0.0], [k, per_group - k]) for k in (1690, 763, 396, 380)])
     races = Condition(("Black", "South Asian", "Northeast Asian", "White"), np.repeat(np.arange(4), per_group))
     made = only(error_rates(missed, None, {"race": races}), DETECTION, "race", uniform=True)
-    assert made.rate == pytest.approx(0.0805, abs=0.0003)
+    assert made.estimate == pytest.approx(0.0805, abs=0.0003)
     genders = Condition(("men", "women"), np.repeat([0, 1], per_group))
     missed = np.concatenate([np.repeat([1.0, 0.0], [k, per_group - k]) for k in (1130, 227)])
     made = only(error_rates(missed, None, {"gender": genders}), DETECTION, "gender", uniform=True)
-    assert made.rate == pytest.approx(0.06785)
-    assert abs(made.rate - 0.0805) > 0.01
+    assert made.estimate == pytest.approx(0.06785)
+    assert abs(made.estimate - 0.0805) > 0.01
 
 
 def test_images_of_one_subject_do_not_narrow_the_interval():
@@ -86,7 +86,7 @@ def test_images_of_one_subject_do_not_narrow_the_interval():
         np.tile(np.arange(10), 2),
     )
     for a, b in zip(once, twice, strict=True):
-        assert (a.rate, 2 * a.images, a.subjects) == (b.rate, b.images, b.subjects)
+        assert (a.estimate, 2 * a.images, a.subjects) == (b.estimate, b.images, b.subjects)
         assert a.uniform or b.high - b.low >= 0.999 * (a.high - a.low), (a, b)
     both = only(twice, DETECTION, "tone", uniform=True)
     # Weights by subject: 4 of 1/8, 6 of 1/12, so 1 / (4/64 + 6/144) = 9.6 subjects. Residuals: 4 of (1/8) (1/2), so
@@ -99,7 +99,7 @@ def test_a_subject_seen_in_every_group_is_one_subject():
     codes, subjects = np.tile([0, 1], 5), np.repeat(np.arange(5), 2)
     rows = error_rates(np.zeros(10), None, {"tone": Condition(("dark", "light"), codes)}, subjects)
     made = only(rows, DETECTION, "tone", uniform=True)
-    assert (made.rate, made.low, made.subjects) == (0.0, 0.0, 5)
+    assert (made.estimate, made.low, made.subjects) == (0.0, 0.0, 5)
     assert made.high == pytest.approx(float(wilson(0, 5)[1]))
 
 
@@ -107,12 +107,12 @@ def test_what_is_not_known_is_counted_and_has_its_reason():
     missed = np.array([0.0, NAN, NAN, 1.0])
     rows = error_rates(missed, None, {"tone": Condition(("dark", "light"), np.array([0, 1, 1, -1]))})
     everyone, light = only(rows, DETECTION), only(rows, DETECTION, "tone", "light")
-    assert (everyone.rate, everyone.images, everyone.left_out) == (0.5, 2, 2)
-    assert np.isnan([light.rate, light.low, light.high]).all()
+    assert (everyone.estimate, everyone.images, everyone.left_out) == (0.5, 2, 2)
+    assert np.isnan([light.estimate, light.low, light.high]).all()
     assert (light.reason, light.left_out, light.method) == (NO_ANSWER, 2, "")
-    assert only(rows, DETECTION, "tone", UNKNOWN).rate == 1.0
+    assert only(rows, DETECTION, "tone", UNKNOWN).estimate == 1.0
     uniform = only(rows, DETECTION, "tone", uniform=True)
-    assert np.isnan(uniform.rate)
+    assert np.isnan(uniform.estimate)
     assert uniform.reason == "no image of tone: light has an answer"
     assert uniform.left_out == 3
 
@@ -127,8 +127,8 @@ def test_rates_lie_in_their_intervals_and_counts_add_up(drawn):
     assert everyone.images == len(missed) == sum(row.images for row in groups)
     uniform = rows[-1]
     if not uniform.reason:
-        assert uniform.rate == pytest.approx(np.mean([row.rate for row in groups]))
+        assert uniform.estimate == pytest.approx(np.mean([row.estimate for row in groups]))
     for row in rows:
         if not row.reason:
-            assert -1e-9 <= row.low <= row.rate + 1e-9
-            assert row.rate - 1e-9 <= row.high <= 1 + 1e-9
+            assert -1e-9 <= row.low <= row.estimate + 1e-9
+            assert row.estimate - 1e-9 <= row.high <= 1 + 1e-9

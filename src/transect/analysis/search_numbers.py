@@ -472,7 +472,7 @@ def _most_uneven(rows: Sequence[ErrorRate]) -> list[str]:
     spread: dict[str, list[float]] = {}
     for row in rows:
         if row.group and row.measure == rows[0].measure:
-            spread.setdefault(row.by, []).extend([row.rate] if np.isfinite(row.rate) else [])
+            spread.setdefault(row.by, []).extend([row.estimate] if np.isfinite(row.estimate) else [])
     return sorted(spread, key=lambda name: -float(np.ptp(spread[name] or [0.0])))[:SHOWN]
 
 

@@ -8,6 +8,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Final, Literal, final
 
@@ -21,6 +22,7 @@ from transect.effects.clusters import bias_reduced
 from transect.effects.intervals import BERGER, SCHUIRMANN, skewed_interval
 from transect.errors import BadInput
 from transect.records import Estimate
+from transect.runs.json_records import named
 
 SOURCES: Final = (
     SCHUIRMANN,
@@ -44,28 +46,25 @@ Limits = tuple[float, float]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class QualityDifference:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityDifference(Estimate):
     """Mean quality at one level less that at another, with its 90 % interval, and whether it lies within the margin.
 
     subjects, other_subjects: rated at either level; paired: at both. verdict: "passed": the interval lies within the
     margin; "failed": it lies outside, or a larger difference has no spread; "not shown": neither. enough: subjects a
     level that would probably be enough where the levels do not differ (power 80 %), 0 where no number is known.
-    reason: why the difference is NaN, or how an interval came about where spread is not known.
+    estimate: in JSON "difference"; reason: why it is NaN, or how an interval came about where spread is not known.
     """
 
+    estimate: float = named("difference")
     attribute: str
     level: float
     other: float
-    difference: float
-    low: float
-    high: float
     subjects: int
     other_subjects: int
     paired: int
     verdict: Verdict
     enough: int = 0
-    reason: str = ""
 
 
 def quality_differences(
@@ -147,12 +146,20 @@ def _compared(
     scale: Limits,
 ) -> QualityDifference:
     cells = _cells(quality, column, subjects, pair)
-    counts, width = (len(cells.means[0]), len(cells.means[1]), cells.paired), scale[1] - scale[0]
-    if not min(counts[:2]):
-        empty = " and ".join(f"{level:g}" for level, count in zip(pair, counts[:2], strict=True) if not count)
+    counts, width = [len(means) for means in cells.means], scale[1] - scale[0]
+    made = partial(
+        QualityDifference,
+        attribute=name,
+        level=pair[0],
+        other=pair[1],
+        subjects=counts[0],
+        other_subjects=counts[1],
+        paired=cells.paired,
+    )
+    if not min(counts):
+        empty = " and ".join(f"{level:g}" for level, count in zip(pair, counts, strict=True) if not count)
         allowed: Verdict = "passed" if margin >= width else "not shown"
-        unknown = (np.nan, np.nan, np.nan)
-        return QualityDifference(name, *pair, *unknown, *counts, allowed, reason=f"nobody rated {empty}")
+        return made(verdict=allowed, reason=f"nobody rated {empty}")
     difference = float(cells.means[0].mean() - cells.means[1].mean())
     if not all(_varied(part) >= min(SETTLED, max(FEWEST, len(part) / 3)) for part in cells.parts):
         low, high = _bounded(cells, scale)
@@ -162,11 +169,11 @@ def _compared(
         error, freedom = _error(cells)
         low, high = _skewed(cells, difference, error, freedom)
         reason = ""
-        enough = _enough(error, freedom, min(counts[:2]), margin)
+        enough = _enough(error, freedom, min(counts), margin)
     low, high = max(low, -width), min(high, width)
     verdict = _verdict(difference, (low, high), margin, fixed=_no_spread(cells))
     enough = enough if verdict == "not shown" and abs(difference) < margin else 0
-    return QualityDifference(name, *pair, difference, low, high, *counts, verdict, enough=enough, reason=reason)
+    return made(estimate=difference, low=low, high=high, verdict=verdict, enough=enough, reason=reason)
 
 
 def _cells(

@@ -204,7 +204,7 @@ def _unequal(pairs: tuple[QualityDifference, ...], margin: float) -> dict[str, s
     missed = [pair for pair in pairs if pair.verdict != "passed"]
     if not missed:
         return {}
-    worst = min(missed, key=lambda pair: (pair.verdict != "failed", -np.nan_to_num(abs(pair.difference), nan=np.inf)))
+    worst = min(missed, key=lambda pair: (pair.verdict != "failed", -np.nan_to_num(abs(pair.estimate), nan=np.inf)))
     more = f"; {counted(len(missed) - 1, 'further pair')} did not pass" if len(missed) > 1 else ""
     return {"equal quality": f"{in_words(worst, margin)}{more}"}
 
@@ -212,9 +212,9 @@ def _unequal(pairs: tuple[QualityDifference, ...], margin: float) -> dict[str, s
 def in_words(pair: QualityDifference, margin: float) -> str:
     """What is known of a pair of levels that did not pass."""
     levels = f"{pair.attribute} {pair.level:g} and {pair.other:g}"
-    if not np.isfinite(pair.difference):
+    if not np.isfinite(pair.estimate):
         return f"equal quality is not shown of {levels}: {pair.reason}"
-    size = f"{pair.difference:.2f} (90 % interval {pair.low:.2f} to {pair.high:.2f}, margin {margin:g})"
+    size = f"{pair.estimate:.2f} (90 % interval {pair.low:.2f} to {pair.high:.2f}, margin {margin:g})"
     if pair.verdict == "failed":
         return f"quality differs between {levels}, by {size}"
     rated = f"{pair.subjects} and {pair.other_subjects} subjects were rated"

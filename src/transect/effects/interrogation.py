@@ -29,6 +29,7 @@ from transect.effects.intervals import (
 from transect.effects.intervals import METHOD as COMBINED
 from transect.errors import BadInput
 from transect.records import Estimate
+from transect.runs.json_records import named
 from transect.runs.wording import spaced
 
 SOURCE: Final = (
@@ -47,28 +48,26 @@ _Column = Float[np.ndarray, " n"]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class ErrorRate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRate(Estimate):
     """One rate of the table: of one measure, in one group of a condition ("", "" for all images).
 
-    uniform: whether it is over all groups of the condition `by`, weighted equally (`group` is then empty). rate, low
-    and high lie in [0, 1]; NaN with a `reason` where there is no estimate. errors, images and subjects are those that
-    count; left_out: images of the group without a value of this measure. method: of the interval.
+    uniform: whether it is over all groups of the condition `by`, weighted equally (`group` is then empty). estimate
+    (in JSON "rate"), low and high lie in [0, 1]; NaN with a `reason` where there is none. errors, images and
+    subjects are those that count; left_out: images of the group without a value of this measure. method: of the
+    interval.
     """
 
+    estimate: float = named("rate")
     measure: str
     by: str
     group: str
     uniform: bool
-    rate: float
-    low: float
-    high: float
     errors: int
     images: int
     subjects: int
     left_out: int
     method: str
-    reason: str
 
 
 @final
@@ -180,12 +179,15 @@ def _row(
 ) -> ErrorRate:
     """The rate of these images, with its interval."""
     known = np.isfinite(values)
+    estimate, low, high = ends
     return ErrorRate(
-        measure,
-        by,
-        group,
-        uniform,
-        *ends,
+        estimate=estimate,
+        low=low,
+        high=high,
+        measure=measure,
+        by=by,
+        group=group,
+        uniform=uniform,
         errors=int(values[known].sum()),
         images=int(known.sum()),
         subjects=len(np.unique(people[known])),

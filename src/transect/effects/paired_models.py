@@ -26,25 +26,23 @@ from transect.effects.recognition import GroupErrors, difference_of_means
 from transect.effects.verdicts import unseen_people
 from transect.errors import BadInput
 from transect.records import Effect, Estimate
+from transect.runs.json_records import named
 
 METHOD: Final = "square-and-add of both intervals; z from their widths"
 POWER: Final = 0.8
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """One estimate minus another, its interval and p; NaN with a reason.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement(Estimate):
+    """One estimate minus another (in JSON "difference"), its interval and p; NaN with a reason.
 
     smallest_found: the true difference that would be found in 80 % of such studies; smaller ones are easily missed.
     """
 
-    difference: float
-    low: float
-    high: float
-    p: float
-    smallest_found: float
-    reason: str = ""
+    estimate: float = named("difference")
+    p: float = math.nan
+    smallest_found: float = math.nan
 
 
 def disagreement_of_designs(
@@ -53,19 +51,21 @@ def disagreement_of_designs(
     """`first` minus `second`, each an estimate with the ends of its interval, of different subjects."""
     numbers = np.array([*first, *second], dtype=np.float64)
     if not np.isfinite(numbers[[0, 3]]).all():
-        return Disagreement(*(np.nan,) * 5, "one of the two has no estimate")
+        return Disagreement(reason="one of the two has no estimate")
     difference = float(numbers[0] - numbers[3])
     if not np.isfinite(numbers).all():
-        return Disagreement(difference, *(np.nan,) * 4, "one of the two has no interval")
+        return Disagreement(estimate=difference, reason="one of the two has no interval")
     a, b = Estimate(*numbers[:3].tolist()), Estimate(*numbers[3:].tolist())
     if not (a.low <= a.estimate <= a.high and b.low <= b.estimate <= b.high):
         raise BadInput(f"expected intervals that hold their estimates, got {tuple(first)} and {tuple(second)}")
     found, z = minus(a, b), float(ndtri((1 + confidence) / 2))
     error = float(np.hypot(a.high - a.low, b.high - b.low)) / (2 * z)
     if not error > 0:
-        return Disagreement(difference, found.low, found.high, np.nan, np.nan, "neither interval has a width: no test")
+        reason = "neither interval has a width: no test"
+        return Disagreement(estimate=difference, low=found.low, high=found.high, reason=reason)
     smallest = (float(ndtri(0.975)) + float(ndtri(POWER))) * error
-    return Disagreement(difference, found.low, found.high, float(2 * ndtr(-abs(difference) / error)), smallest)
+    p = float(2 * ndtr(-abs(difference) / error))
+    return Disagreement(estimate=difference, low=found.low, high=found.high, p=p, smallest_found=smallest)
 
 
 Standing = Literal["better", "worse", "differs", "no difference", "cannot tell", "not estimable"]

@@ -32,6 +32,7 @@ from transect.effects.verification import (
 )
 from transect.errors import BadInput
 from transect.records import Effect, Estimate
+from transect.runs.json_records import named
 
 SOURCES: Final = (
     "Grother 2022, Face recognition vendor test part 8: summarizing demographic differentials, NIST IR 8429, "
@@ -416,26 +417,23 @@ MEASURES: Final[tuple[Measure, ...]] = ("mean distance", "fnmr", "fmr")
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class GapChange:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapChange(Estimate):
     """One gap, `group` minus `reference`, among all images (before) and among matched ones (after).
 
-    change: after minus before, with its interval and p; p_adjusted: Holm's over all changes of one call. threshold: NaN
-    for the mean distance. reason: why there is no change, or no interval.
+    estimate (in JSON "change"): after minus before, with its interval and p; p_adjusted: Holm's over all changes of one
+    call. threshold: NaN for the mean distance. reason: why there is no change, or no interval.
     """
 
+    estimate: float = named("change")
     group: str
     reference: str
     measure: Measure
     threshold: float
     before: float
     after: float
-    change: float
-    low: float
-    high: float
     p: float
-    p_adjusted: float
-    reason: str
+    p_adjusted: float = math.nan
 
 
 @final
@@ -482,7 +480,19 @@ def _change(
         error, freedom = _error([(1.0, parts[1]), (-1.0, parts[0])])
         low, high, p = student_interval(change, error, freedom, CONFIDENCE)
         reason = "" if np.isfinite(low) else "no interval: matching changes no identity's part in the gap"
-    return GapChange(*names, measure, threshold, before, after, change, low, high, p, np.nan, reason)
+    return GapChange(
+        estimate=change,
+        low=low,
+        high=high,
+        reason=reason,
+        group=names[0],
+        reference=names[1],
+        measure=measure,
+        threshold=threshold,
+        before=before,
+        after=after,
+        p=p,
+    )
 
 
 def _part(errors: GroupErrors, measure: Measure, place: int) -> _Part:

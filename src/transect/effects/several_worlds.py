@@ -153,7 +153,7 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
     pairs = list(itertools.combinations(known, 2))
     confidence = 1 - ALPHA / len(pairs)
     differences = {pair: _difference(worlds, pair, confidence) for pair in pairs}
-    first, second = max(pairs, key=lambda pair: abs(differences[pair].difference))
+    first, second = max(pairs, key=lambda pair: abs(differences[pair].estimate))
     chosen = differences[first, second]
     narrow = [_difference(worlds, pair, EQUIVALENCE) for pair in pairs]
     least, most = min(each.low for each in narrow), max(each.high for each in narrow)
@@ -161,7 +161,7 @@ def _measured(worlds: Sequence[WorldEstimate], margin: float) -> Agreement:
         nothing,
         first=first,
         second=second,
-        estimate=chosen.difference,
+        estimate=chosen.estimate,
         low=chosen.low,
         high=chosen.high,
         confidence=confidence,
@@ -187,8 +187,8 @@ def _p_of_all(worlds: Sequence[WorldEstimate]) -> float:
 
 def _p_within(found: Disagreement, margin: float) -> float:
     """P of two one-sided tests that a difference, with its 90 % interval, is inside the margin."""
-    upper = (margin - found.difference) / (found.high - found.difference or math.ulp(0.0))
-    lower = (margin + found.difference) / (found.difference - found.low or math.ulp(0.0))
+    upper = (margin - found.estimate) / (found.high - found.estimate or math.ulp(0.0))
+    lower = (margin + found.estimate) / (found.estimate - found.low or math.ulp(0.0))
     return float(ndtr(-_ONE_SIDED * min(upper, lower)))
 
 

@@ -578,7 +578,7 @@ def _tested(row: _Compared) -> tuple[str, str, str, str]:
     if test is None or not math.isfinite(test.p):
         return effect.reason or (test.reason if test else ""), "–", "–", "–"
     smallest = sized(outcome, test.smallest_found, unit=False)
-    return sized(outcome, test.difference), _ends(outcome, test.low, test.high), probability(test.p), smallest
+    return sized(outcome, test.estimate), _ends(outcome, test.low, test.high), probability(test.p), smallest
 
 
 EXPERIMENT: Final[Sequence[Column[_Compared]]] = (

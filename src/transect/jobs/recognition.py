@@ -755,7 +755,7 @@ def _scale(change: GapChange) -> float:
 
 def _changed(row: GapChange) -> Estimate:
     scale = _scale(row)
-    return Estimate(scale * row.change, scale * row.low, scale * row.high)
+    return Estimate(scale * row.estimate, scale * row.low, scale * row.high)
 
 
 CHANGES: Final[Sequence[Column[GapChange]]] = (

@@ -277,8 +277,7 @@ def content_of(numbers: SearchNumbers) -> Content:
     )
 
 
-def _estimate(one: Region | OverallRate | ErrorRate) -> Estimate:
-    """A rate as an estimate: in JSON it is named for what it is."""
+def _estimate(one: Region | OverallRate) -> Estimate:
     return Estimate(one.rate, one.low, one.high, one.reason)
 
 
@@ -296,9 +295,9 @@ REGIONS: Final[Sequence[Column[Region]]] = (
 )
 
 
-def _percent(one: Region | OverallRate | ErrorRate) -> str:
-    text = shown(_estimate(one), "percent interval")
-    return text if math.isnan(one.rate) else f"{text} %"
+def _percent(one: Estimate) -> str:
+    text = shown(one, "percent interval")
+    return text if math.isnan(one.estimate) else f"{text} %"
 
 
 def verb_of(outcome: str) -> str:
@@ -336,7 +335,7 @@ def _answer(numbers: SearchNumbers) -> Iterator[str]:
 def _said(where: str, verb: str, one: Region | OverallRate, images: str) -> str:
     if math.isnan(one.rate):
         return f"{where} {verb} an unknown share of images: {one.reason}."
-    return f"{where} {verb} {_percent(one)} of {images}."
+    return f"{where} {verb} {_percent(_estimate(one))} of {images}."
 
 
 def _counted(numbers: SearchNumbers) -> Iterator[str]:

@@ -23,6 +23,7 @@ from transect.texts import UNSEEN, encodable, words_of
 
 T = TypeVar("T")
 _HIDDEN: Final = "hidden"
+_KEY: Final = "key"
 
 
 def plain(value: object) -> Any:
@@ -43,7 +44,7 @@ def plain(value: object) -> Any:
     if isinstance(value, str):
         return encodable(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: plain(getattr(value, name)) for name in _written(type(value))}
+        return {key: plain(getattr(value, name)) for name, key in _written(type(value)).items()}
     return _collection(value)
 
 
@@ -61,9 +62,29 @@ def hidden_fields(kind: type[Any]) -> list[str]:
     return [field.name for field in dataclasses.fields(kind) if field.metadata.get(_HIDDEN)]
 
 
+def named(key: str) -> float:
+    """The estimate of a record that extends Estimate, which its JSON calls by what it is, as "rate".
+
+    >>> from transect.records import Estimate
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Rate(Estimate):
+    ...     estimate: float = named("rate")
+    >>> plain(Rate(0.5, 0.25, 0.75))
+    {'rate': 0.5, 'low': 0.25, 'high': 0.75, 'reason': ''}
+    """
+    return typing.cast("float", dataclasses.field(default=math.nan, metadata={_KEY: key}))
+
+
+def keys_of(kind: type[Any]) -> dict[str, str]:
+    """The key in JSON of each field that has another one than its name."""
+    return {field.name: field.metadata[_KEY] for field in dataclasses.fields(kind) if _KEY in field.metadata}
+
+
 @cache
-def _written(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind) if not field.metadata.get(_HIDDEN))
+def _written(kind: Any) -> dict[str, str]:
+    """The key of each field that JSON has."""
+    fields = [field for field in dataclasses.fields(kind) if not field.metadata.get(_HIDDEN)]
+    return {field.name: field.metadata.get(_KEY, field.name) for field in fields}
 
 
 def _collection(value: object) -> Any:

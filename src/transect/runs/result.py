@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from transect.runs.json_records import hidden_fields, plain
+from transect.runs.json_records import hidden_fields, keys_of, plain
 from transect.runs.wording import aligned
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -54,8 +54,14 @@ class _Nullable(GenerateJsonSchema):
         for name in hidden_fields(schema["cls"]):
             found.get("properties", {}).pop(name, None)
         if properties := found.get("properties"):
-            found["required"] = list(properties)
+            keys = keys_of(schema["cls"])
+            found["properties"] = {keys.get(name, name): value for name, value in properties.items()}
+            found["required"] = list(found["properties"])
         return found
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """The type alone: a document has every field, and JSON cannot write a default of NaN."""
+        return self.generate_inner(schema["schema"])
 
     def field_is_required(
         self,

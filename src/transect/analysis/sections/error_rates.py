@@ -58,7 +58,7 @@ def _panel(
         chosen = dict(zip(others, groups, strict=True))
         x, y = (of_group.get(_error_pairs_called(by, {**chosen, name: end})) for end in (first, last))
         called = ", ".join(f"{words(other)} {group}" for other, group in chosen.items())
-        dots = [point(y.rate, x=100 * x.rate, n=y.images)] if x and y and x.images and y.images else []
+        dots = [point(y.estimate, x=100 * x.estimate, n=y.images)] if x and y and x.images and y.images else []
         series.append(Series(name=called, points=dots))
     return Panel(
         heading=words(name),
@@ -76,7 +76,7 @@ def _error_pairs_called(by: Sequence[str], groups: Mapping[str, str]) -> str:
 
 
 def _line(of_group: Mapping[str, ErrorRate]) -> Series:
-    most = max((rate.rate for rate in of_group.values() if rate.images), default=1.0) or 1.0
+    most = max((rate.estimate for rate in of_group.values() if rate.images), default=1.0) or 1.0
     return Series(name=_ERROR_PAIRS_EQUAL, points=[point(end, x=100 * end) for end in (0.0, most)], drawn="line")
 
 
@@ -207,7 +207,7 @@ def _with_raters(answers: Answers, rates: Sequence[ErrorRate]) -> tuple[tuple[Er
         for k, rate in enumerate(rates) if more else ():
             place = _place(rate, groups)
             if more and place is not None:
-                ends = more.widened(order.index(rate.measure), place, (rate.rate, rate.low, rate.high))
+                ends = more.widened(order.index(rate.measure), place, (rate.estimate, rate.low, rate.high))
                 widened[k] = replace(rate, low=ends[0], high=ends[1])
     return tuple(widened), reasons
 
@@ -261,7 +261,7 @@ def _interrogation_spread(name: str, rates: Sequence[ErrorRate]) -> float:
     """Largest difference between two groups' rates of one measure."""
     spreads = [0.0]
     for measure in {rate.measure for rate in rates}:
-        rates_of = [rate.rate for rate in rates if (rate.measure, rate.by) == (measure, name) and rate.group]
+        rates_of = [rate.estimate for rate in rates if (rate.measure, rate.by) == (measure, name) and rate.group]
         known = [value for value in rates_of if np.isfinite(value)]
         spreads.append(float(np.ptp(known)) if known else 0.0)
     return max(spreads)
@@ -286,7 +286,7 @@ def _points(measure: str, rates: Sequence[ErrorRate], shown: Sequence[str]) -> I
     for rate in rates:
         if rate.measure == measure and (not rate.by or rate.by in shown):
             label = _label(rate)
-            yield point(rate.rate, low=rate.low, high=rate.high, label=label, n=rate.images, reason=rate.reason)
+            yield point(rate.estimate, low=rate.low, high=rate.high, label=label, n=rate.images, reason=rate.reason)
 
 
 def _interrogation_table(measure: str, rates: Sequence[ErrorRate]) -> Table:
@@ -295,7 +295,7 @@ def _interrogation_table(measure: str, rates: Sequence[ErrorRate]) -> Table:
     rows = []
     for rate in rates:
         counts = [rate.errors, rate.images, rate.subjects, rate.left_out]
-        rows.append([_label(rate), rate.rate, rate.low, rate.high, *counts, rate.reason])
+        rows.append([_label(rate), rate.estimate, rate.low, rate.high, *counts, rate.reason])
     return table(f"Errors: {measure}", [*heads, ("note", "text")], rows)
 
 

@@ -187,5 +187,5 @@ def _pairs(validation: Validation, attributes: Mapping[str, Attribute]) -> Table
         name = f"{words(pair.attribute)}: {label(pair.level)}, {label(pair.other)}"
         counts = [f"{pair.subjects}, {pair.other_subjects}", pair.paired]
         enough = f"about {pair.enough:,} subjects" if pair.enough else ""
-        rows.append([name, pair.difference, pair.low, pair.high, *counts, pair.verdict, enough, pair.reason])
+        rows.append([name, pair.estimate, pair.low, pair.high, *counts, pair.verdict, enough, pair.reason])
     return table("Equal quality", [*heads, ("note", "text")], rows)
