@@ -11,7 +11,6 @@ import functools
 import inspect
 import os
 import re
-import sys
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -233,7 +232,7 @@ def jobs_of(module: str) -> list[type[Job[Any]]]:
     """The classes of the module `transect.jobs.MODULE` that are jobs."""
     loaded = import_module(f"transect.jobs.{module}")
     own = (kind for kind in vars(loaded).values() if isinstance(kind, type) and kind.__module__ == loaded.__name__)
-    return [kind for kind in own if issubclass(kind, Job)]
+    return [kind for kind in own if issubclass(kind, Job) and not inspect.isabstract(kind)]
 
 
 def name_of(kind: type[Job[Any]]) -> str:
@@ -286,7 +285,10 @@ def function(kind: Callable[P, Asked[Result_co]], name: str = "") -> Callable[P,
 
     meant = "\n".join(f"    {each.name}: {each.option.help}" for each in settings(record) if len(each.path) == 1)
     call.__name__ = call.__qualname__ = name or name_of(record).replace("-", "_")
-    call.__module__, call.__doc__ = record.__module__, f"{inspect.getdoc(kind)}\n\nArgs:\n{meant}\n"
+    call.__module__, call.__doc__ = (
+        record.__module__,
+        f"{inspect.getdoc(kind)}\n" + (f"\nArgs:\n{meant}\n" if meant else ""),
+    )
     call.__signature__, call.job = inspect.signature(kind), kind  # type: ignore[attr-defined]
     return call
 
@@ -297,7 +299,9 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
     def call(**given: Any) -> None:
         context, as_json, _ = given.pop("context"), given.pop("json"), given.pop("help_all", None)
         asked = given.pop(_out_name(kind), None) if kind.OUT is not None else None
-        job = _job(kind, given, as_json).instead()
+        if any(field.name == "quiet" and field.init for field in dataclasses.fields(kind)):
+            given["quiet"] = as_json
+        job = options.asked(kind, given).instead()
         folder = job.place() if asked is None else asked
         with announcing_stages(quiet=as_json):
             result = job.result()
@@ -310,25 +314,9 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
         if code := job.exit_code(result.numbers):
             raise typer.Exit(code)
 
-    call.__name__, call.__doc__ = name_of(kind), help_of(sys.modules[kind.__module__].__doc__ or "")
     call.__signature__ = inspect.Signature(_parameters(kind))  # type: ignore[attr-defined]
     call.__annotations__ = {}
     return call
-
-
-def help_of(text: str) -> str:
-    """The first paragraph of a docstring in one line: the help of a command is that of its module."""
-    return " ".join(text.strip().partition("\n\n")[0].split())
-
-
-def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
-    """The record of what the command line gave: what it left out has the default of its field."""
-    required = {setting.name for setting in settings(kind) if setting.required}
-    stated = {name: value for name, value in given.items() if value not in (None, []) or name in required}
-    values = options.read(kind, stated)
-    if any(field.name == "quiet" and field.init for field in dataclasses.fields(kind)):
-        values["quiet"] = quiet
-    return cast("Job[Any]", options.built(kind, values))
 
 
 def _is_its_own(kind: type[Job[Any]], asked: str | Path | None) -> bool:

@@ -127,7 +127,14 @@ def built(kind: type[Any], given: Mapping[str, object]) -> Any:
 def read(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the command line as those of the record's fields, by name."""
     known = {setting.name: setting.option.read for setting in settings(kind)}
-    return {name: value if (into := known[name]) is None else into(value) for name, value in given.items()}
+    return {name: value if (into := known.get(name)) is None else into(value) for name, value in given.items()}
+
+
+def asked(kind: type[Any], given: Mapping[str, Any]) -> Any:
+    """The record of what the command line gave: what it left out has the default of its field."""
+    required = {setting.name for setting in settings(kind) if setting.required}
+    stated = {name: value for name, value in given.items() if value not in (None, []) or name in required}
+    return built(kind, read(kind, stated))
 
 
 def check(record: object) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import typing
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -142,7 +141,7 @@ def parameters(kind: type[Any]) -> list[inspect.Parameter]:
 
 
 def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a record in place of its keywords; its help is the docstring of its module."""
+    """Give a command the options of a record in place of its keywords."""
 
     def decorated(call: Callable[..., None]) -> Callable[..., None]:
         context, *own = inspect.signature(call, eval_str=True).parameters.values()
@@ -150,7 +149,7 @@ def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..
         made = [each for each in parameters(kind) if each.name != context.name]
         shown = (each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (context, *keywords, *made))
         call.__signature__ = inspect.Signature(list(shown))  # type: ignore[attr-defined]
-        call.__annotations__, call.__doc__ = {}, sys.modules[call.__module__].__doc__
+        call.__annotations__ = {}
         return call
 
     return decorated
