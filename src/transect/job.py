@@ -297,7 +297,7 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
     """The function from which Typer makes a job's command."""
 
     def call(**given: Any) -> None:
-        context, as_json, _ = given.pop("context"), given.pop("json"), given.pop("help_all", None)
+        context, as_json = given.pop("context"), given.pop("json")
         asked = given.pop(_out_name(kind), None) if kind.OUT is not None else None
         if any(field.name == "quiet" and field.init for field in dataclasses.fields(kind)):
             given["quiet"] = as_json

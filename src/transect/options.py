@@ -26,8 +26,8 @@ class Option:
     limits of a number. opens: what `transect reproduce` may find in the value, "data" that is only read, a "model", or
     a "value" that opens nothing; it refuses a text that does not say. "write" is where the command writes, and on what
     stands "aside" no result depends. argument: stands without a name.
-    read: from the value of the command line to that of the field. default: of the command, where it is another than
-    the field's; () lets a field that has none be left out. rare: shown by --help-all alone.
+    read: from the value of the command line to that of the field. default, needed: of the command, where they are
+    others than the field's. rare: shown by --help-all alone.
     """
 
     help: str
@@ -41,6 +41,7 @@ class Option:
     argument: bool = False
     read: Callable[[Any], object] | None = None
     default: object = None
+    needed: bool | None = None
     rare: bool = False
 
 
@@ -63,6 +64,12 @@ class Setting:
     def required(self) -> bool:
         """Whether it has no default."""
         return self.default is dataclasses.MISSING
+
+    @property
+    def needed(self) -> bool:
+        """Whether the command cannot do without it."""
+        needed = self.option.needed
+        return needed if needed is not None else self.required and self.option.default is None
 
     @property
     def shown(self) -> str:
@@ -134,6 +141,7 @@ def asked(kind: type[Any], given: Mapping[str, Any]) -> Any:
     """The record of what the command line gave: what it left out has the default of its field."""
     required = {setting.name for setting in settings(kind) if setting.required}
     stated = {name: value for name, value in given.items() if value not in (None, []) or name in required}
+    stated.pop("help_all", None)
     return built(kind, read(kind, stated))
 
 

@@ -20,7 +20,7 @@ import typer
 
 from transect import __version__
 from transect.cli.declared import add_commands
-from transect.cli.listings import datasets, listing, targets, train
+from transect.cli.listings import datasets, listing, train
 from transect.console.options import Group, refuse_repeats
 from transect.console.results import command_name
 from transect.errors import BadInput, Interrupted, TransectError
@@ -114,7 +114,7 @@ PANELS: Final[Mapping[str, Sequence[str]]] = {
     "Expert": (),
 }
 """The commands of `transect --help` by panel, in order; the last panel has all others."""
-for group in (datasets, listing, targets, train):
+for group in (datasets, listing, train):
     app.add_typer(group)
 refuse_repeats(app)
 

@@ -26,6 +26,7 @@ GROUPS: Final = {
     "datasets": "Show what a data set holds, write its labels as a table, or render a small one.",
     "directions": "Fit directions of attributes in a generator's latent space; show those of a file.",
     "list": "List what there is: runs, attributes, data sets, generators or targets.",
+    "targets": "Check what a target receives and answers.",
     "train": "Train generators, encoders and classifiers. Rerun the command to resume.",
 }
 """Groups of commands by the first word of their modules, with what `transect --help` says of each. A job may be a group
@@ -40,7 +41,7 @@ class DeclaredCommand(Command):
     def __init__(self, module: str) -> None:
         self.module = module
         self.below: dict[str, DeclaredCommand] = {}
-        super().__init__(name=place_of(module)[1], help=help_of(module))
+        super().__init__(name=place_of(module)[1], help=_paragraphs(help_of(module)))
 
     @cached_property
     def real(self) -> Any:
@@ -99,7 +100,7 @@ def _made(name: str, job: Any, help_: str, epilog: str | None = None) -> Any:
 
     app = typer.Typer(add_completion=False)
     call = command(job) if isinstance(job, type) else job
-    app.command(name, cls=Command, help=help_, epilog=epilog)(call)
+    app.command(name, cls=Command, help=_paragraphs(help_), epilog=epilog)(call)
     return typer.main.get_command(app)
 
 
@@ -137,10 +138,15 @@ def add_commands(own: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _paragraphs(text: str) -> str:
+    """A docstring whose paragraphs are lines."""
+    return "\n\n".join(" ".join(each.split()) for each in text.split("\n\n"))
+
+
 def help_of(module: str) -> str:
     """The docstring of a job's module, without an import of it."""
     found = _DOCSTRING.match(_source(module))
-    return "" if found is None else found[1].strip()
+    return "" if found is None else found[1]
 
 
 def _source(module: str) -> str:

@@ -112,11 +112,11 @@ def _block(block: Block) -> Markup:
             return _table(block)
         case DotPlot() | Dots():
             plot = block if isinstance(block, DotPlot) else _dot_plot(block)
-            return savable(_dots(plot), plot.numbers)
+            return savable(_dots(plot), plot)
         case Plot():
-            return savable(_plot(block), block.numbers)
+            return savable(_plot(block), block)
         case Plots():
-            return savable(_plots(block), block.numbers)
+            return savable(_plots(block), block)
         case _:
             return _enclosing(block)
 
