@@ -303,6 +303,8 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
             given["quiet"] = as_json
         job = options.asked(kind, given).instead()
         folder = job.place() if asked is None else asked
+        if folder is not None:
+            working_folders.check_folder(folder)
         with announcing_stages(quiet=as_json):
             result = job.result()
         page = None if folder is None else result.report(folder)

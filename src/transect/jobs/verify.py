@@ -159,7 +159,7 @@ class Verify(Job[VerifyNumbers]):
     def _files(self) -> RunFiles:
         """A run's files compared with its manifest, which is signed where that is asked for."""
         if self.run is None:
-            raise BadInput("run: expected the folder of a run, got none; give run=FOLDER")
+            raise BadInput("RUN: expected the folder of a run, got none; name it, as in: transect verify run runs/demo")
         if self.settings not in (None, MarksSettings()):
             raise BadInput("--finder and its options: expected none for a run's files, got some; leave them out")
         folder, key = working_folders.opened(self.run), None if self.key is None else Path(self.key)

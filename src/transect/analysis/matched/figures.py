@@ -32,7 +32,7 @@ LOVE_ROWS: Final = 10
 PANELS: Final = 6
 """Panels of shares that are not folded."""
 _BINS: Final = 24
-_PERCENT: Final = [Tick(at, f"{at:g} %", at) for at in (0.0, 50.0, 100.0)]
+_SHARE_TICKS: Final = [Tick(at, f"{at:g}", at) for at in (0.0, 50.0, 100.0)]
 _JOINT: Final = 3
 """Covariates whose combinations are shown."""
 _WIDEST_OVERLAP: Final = 1024
@@ -115,12 +115,12 @@ def shares(name: str, title: str, found: Sequence[Share], treated: str, control:
         percent = [decimals(100 * part, 1) for part in (side.treated, side.control)]
         words = f"{what} {when}: {percent[0]} % of {treated}, {percent[1]} % of {control}"
         track = svg.track(
-            f"{name}-{number}", words, "", [(tick.at, tick.value) for tick in _PERCENT], _share_marks(side)
+            f"{name}-{number}", words, "", [(tick.at, tick.value) for tick in _SHARE_TICKS], _share_marks(side)
         )
         drawn += [Heading(what, 4)] if when == "before" else []
-        drawn.append(Row(when, track, f"{percent[0]} %, {percent[1]} %"))
+        drawn.append(Row(when, track, ", ".join(percent)))
     return DotPlot(
-        "", _PERCENT, drawn, f"{treated}, {control}", numbers=TextTable(title, (name, "images", *ends), rows)
+        "", _SHARE_TICKS, drawn, f"%, {treated} and {control}", numbers=TextTable(title, (name, "images", *ends), rows)
     )
 
 
