@@ -249,15 +249,7 @@ class Directions(Job[DirectionsNumbers]):
 
     def content(self, numbers: DirectionsNumbers) -> Content:
         """The figures of every attribute."""
-        return Content(
-            title="Fitted directions",
-            answer=[numbers.headline()],
-            remarks=numbers.notes,
-            warnings=numbers.cautions(),
-            table=numbers.table(),
-            rows=numbers.rows(),
-            terminal=numbers.lines(),
-        )
+        return numbers.content("Fitted directions")
 
 
 fit_directions = function(Directions, "fit_directions")

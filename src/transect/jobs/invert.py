@@ -21,7 +21,7 @@ from transect.engines.protocol import Engine
 from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
 from transect.inversion.codes import BySearch, CodesRun, opened
-from transect.inversion.parts import ToolsPlan, medians_of, rows_of_run
+from transect.inversion.parts import ToolsPlan, medians_of
 from transect.inversion.pictures import Pictures
 from transect.inversion.settings import CodesFolder, Device, Fitted, ImagesToRead, InvertOptions
 from transect.inversion.twin_runs import (
@@ -44,7 +44,7 @@ from transect.marks import Finder
 from transect.options import settings
 from transect.protocols import Generator
 from transect.reports.blocks import Paragraph, Part, Picture
-from transect.reports.codes import SHEET, CodesNumbers, medians_table, write_codes
+from transect.reports.codes import SHEET, CodesNumbers, write_codes
 from transect.reports.columns import Column, Table, decimals
 from transect.reports.sheets import contact_sheet
 from transect.runs.folder import write_atomically, write_json
@@ -209,16 +209,7 @@ class Invert(Job[InversionNumbers]):
 
     def content(self, numbers: InversionNumbers) -> Content:
         """How many images have codes, and how near these come."""
-        headline, table = numbers.headline("inverted"), medians_table(numbers.median)
-        return Content(
-            title="Inversion",
-            answer=[headline],
-            remarks=numbers.remarks(),
-            table=table,
-            rows=lambda: rows_of_run(Path(numbers.out)),
-            parts=[numbers.pictures()],
-            terminal=[headline, table, *numbers.remarks(), *numbers.files()],
-        )
+        return numbers.content("Inversion", "inverted", numbers.median)
 
 
 @final
