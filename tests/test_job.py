@@ -128,7 +128,7 @@ def test_what_a_rerun_may_give_again():
     """A text that does not say what it opens is not given again; neither is the argument here."""
     found = rerun(PrintWords)
     assert found.kind("") == found.kind("--margins") == ""
-    assert (found.kind("--model"), found.kind("--ink-drops"), found.kind("--color")) == ("models", "values", "values")
+    assert (found.kind("--model"), found.kind("--ink-drops"), found.kind("--color")) == ("model", "value", "value")
     assert found.kind("--out") == ""
 
 

@@ -192,19 +192,15 @@ def schema(kind: type[Job[Any]]) -> dict[str, object]:
 
 def rerun(kind: type[Job[Any]]) -> Rerun:
     """What of a job's command `transect reproduce` gives again."""
-    named: dict[str, list[str]] = {kind: [] for kind in ("", "value", "data", "model", "aside")}
-    argument, writes = "", {_out_name(kind): ""}
+    kinds, writes = {}, {_out_name(kind): ""}
     for setting in settings(kind):
         option, opens = setting.option, setting.opens
         if opens == "write":
             file = Path(option.default) if isinstance(option.default, str | Path) else Path()
             writes[setting.shown.removeprefix("--")] = file.name if file.suffix else ""
-        elif option.argument:
-            argument = {"": "", "value": "values", "data": "data", "model": "models"}[opens]
-        else:
-            named[opens].append(setting.shown.removeprefix("--"))
-    values, data, models = (" ".join(named[kind]) for kind in ("value", "data", "model"))
-    return Rerun(values, data, models, argument, writes)
+        elif opens != "aside":
+            kinds["" if option.argument else setting.shown] = opens
+    return Rerun(kinds, writes)
 
 
 class Asked(Protocol[Result_co]):

@@ -24,7 +24,7 @@ from transect.annotation.sources import FILE, Pictures, check_place, home_of, is
 from transect.console.options import Json, with_options
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
-from transect.job import Content, Finished, Job, Option, function
+from transect.job import Content, Finished, Job, Option, function, name_of
 from transect.options import asked, check
 from transect.ratings.rating_tables import parse_rules
 from transect.reports.columns import Table
@@ -341,6 +341,16 @@ class _Unopened(Job[Numbers]):
     def place(self) -> None:
         """No page before one asks for it."""
 
+    def content(self, numbers: Numbers) -> Content:
+        """What was done, a line for each fact; what is empty is left out."""
+        lines = [f"{spaced(name)}: {_words(value)}" for name, value in plain(numbers).items() if value != {}]
+        return Content(name_of(type(self)), lines[:1], terminal=lines)
+
+
+def _words(value: object) -> object:
+    texts = [f"{key} {entry}" for key, entry in value.items()] if isinstance(value, dict) else value
+    return ", ".join(texts) if isinstance(texts, list) else texts
+
 
 @dataclass(frozen=True)
 class _OfRun(_Unopened[Numbers]):
@@ -370,16 +380,6 @@ class _Asking(_OfRun[Numbers]):
     def project(self) -> AnnotationProject:
         """As for a job that asks nothing, with the questions."""
         return replace(super().project, questions=tuple(self.questions), photographs=self.photographs)
-
-
-def _facts(title: str, facts: Mapping[str, object]) -> Content:
-    """Facts as lines; what is empty is left out."""
-    lines = [f"{spaced(name)}: {_words(value)}" for name, value in facts.items() if value != {}]
-    return Content(title, lines[:1], terminal=lines)
-
-
-def _words(value: object) -> object:
-    return ", ".join(f"{key} {entry}" for key, entry in value.items()) if isinstance(value, dict) else value
 
 
 @final
@@ -454,10 +454,6 @@ class AnnotateExport(_Asking[Mapping[str, Any]]):
                 written["cost"] = progress.estimate(opened, self.price)
         return written
 
-    def content(self, numbers: Mapping[str, Any]) -> Content:
-        """What was written, and where."""
-        return _facts("Exported answers", numbers)
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -484,10 +480,6 @@ class AnnotateImport(_Asking[ImportedAnswers]):
         """The answers, imported."""
         found = self.project.import_answers(self.file, self.kind)
         return ImportedAnswers(found.answers, found.duplicates, found.raters, dict(found.left_out))
-
-    def content(self, numbers: ImportedAnswers) -> Content:
-        """The counts."""
-        return _facts("Imported answers", plain(numbers))
 
 
 @final
@@ -540,10 +532,6 @@ class AnnotateReport(_OfRun[Mapping[str, Any]]):
         page = self.project.raters_page(self.out, self.scale, self.prune, self.beside, self.by)
         return {"report": str(page.path), **page.facts}
 
-    def content(self, numbers: Mapping[str, Any]) -> Content:
-        """Where the page is, and its counts."""
-        return _facts("The page on the raters", numbers)
-
 
 @final
 @dataclass(frozen=True)
@@ -569,10 +557,6 @@ class AnnotateMachine(_Unopened[Mapping[str, Any]]):
         from transect.annotation.machine import write
 
         return write(self.run, self.rater, tuple(self.questions), self.out, self.device)
-
-    def content(self, numbers: Mapping[str, Any]) -> Content:
-        """What was written, and where."""
-        return _facts("Answers of a machine", numbers)
 
 
 @final
@@ -600,10 +584,6 @@ class AnnotateQuestions(_Unopened[WrittenQuestions]):
         from transect.annotation.condition_questions import write_questions
 
         return WrittenQuestions(str(self.out), tuple(write_questions(self.run, self.out)))
-
-    def content(self, numbers: WrittenQuestions) -> Content:
-        """What was written, and where."""
-        return _facts("Questions about images", {**plain(numbers), "questions": ", ".join(numbers.questions)})
 
 
 @final

@@ -253,10 +253,6 @@ def binned(groups: Groups) -> tuple[tuple[float, float], list[Histogram]]:
     return (low, high), [Histogram(name, *both) for name, both in heights.items()]
 
 
-def _shares_in(group: Float[np.ndarray, " _"], edges: Float[np.ndarray, " _"]) -> Float[np.ndarray, " _"]:
-    return np.asarray(np.histogram(group, edges)[0] / max(len(group), 1))
-
-
 def histograms(name: str, words: str, groups: Groups, digits: int) -> tuple[list[str], Plots]:
     """The ends of the axis in words, and the plots."""
     edges, drawn = binned(groups)
