@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, cast, final
+from typing import Annotated, Any, ClassVar, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast, final
 
 import pyarrow as pa
 import typer
@@ -83,7 +83,7 @@ class Job(ABC, Generic[Numbers]):
     OUT: ClassVar[Out | None] = Out()
     KEPT: ClassVar[bool] = True
     FIRST_ALONE: ClassVar[bool] = False
-    NUMBERS: ClassVar[Any]
+    NUMBERS: ClassVar[object]
 
     quiet: bool = dataclasses.field(default=False, kw_only=True)
 
@@ -109,7 +109,7 @@ class Job(ABC, Generic[Numbers]):
         """The folder of the page where the command names none, None for no page; before the work, so it may refuse."""
         return getattr(self, "out", None) if self.OUT is None else self.OUT.default
 
-    def instead(self) -> Job[Any]:
+    def instead(self) -> AnyJob:
         """The job that the command does with these options: this one, or another that they ask for."""
         return self
 
@@ -121,6 +121,10 @@ class Job(ABC, Generic[Numbers]):
     def result(self) -> Finished[Numbers]:
         """The numbers, and all that is made of them."""
         return Finished(self.compute(), self)
+
+
+AnyJob: TypeAlias = Job[Any]
+"""A job with whatever numbers."""
 
 
 @final
@@ -164,19 +168,19 @@ class Finished(JobResult[Numbers]):
         return self.content.warnings
 
 
-def opened(module: str) -> type[Job[Any]] | None:
+def opened(module: str) -> type[AnyJob] | None:
     """The job of the command that the module `transect.jobs.MODULE` declares: the first of its jobs, else None."""
     return next(iter(jobs_of(module)), None)
 
 
-def jobs_of(module: str) -> list[type[Job[Any]]]:
+def jobs_of(module: str) -> list[type[AnyJob]]:
     """The classes of the module `transect.jobs.MODULE` that are jobs."""
     loaded = import_module(f"transect.jobs.{module}")
     own = (kind for kind in vars(loaded).values() if isinstance(kind, type) and kind.__module__ == loaded.__name__)
     return [kind for kind in own if issubclass(kind, Job) and not inspect.isabstract(kind)]
 
 
-def name_of(kind: type[Job[Any]]) -> str:
+def name_of(kind: type[AnyJob]) -> str:
     """The name of a job: that of its command.
 
     >>> name_of(type("SampleData", (), {}))
@@ -185,12 +189,12 @@ def name_of(kind: type[Job[Any]]) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
 
 
-def schema(kind: type[Job[Any]]) -> dict[str, object]:
+def schema(kind: type[AnyJob]) -> dict[str, object]:
     """The JSON Schema of what a job prints with --json."""
     return json_schema(kind.NUMBERS, name_of(kind), kind.VERSION)
 
 
-def rerun(kind: type[Job[Any]]) -> Rerun:
+def rerun(kind: type[AnyJob]) -> Rerun:
     """What of a job's command `transect reproduce` gives again."""
     kinds, writes = {}, {_out_name(kind): ""}
     for setting in settings(kind):
@@ -215,7 +219,7 @@ def function(kind: Callable[P, Asked[Result_co]], name: str = "") -> Callable[P,
 
     name: by default that of the job.
     """
-    record = cast("type[Job[Any]]", kind)
+    record = cast("type[AnyJob]", kind)
 
     def call(*given: P.args, **named: P.kwargs) -> Result_co:
         return kind(*given, **named).result()
@@ -230,7 +234,7 @@ def function(kind: Callable[P, Asked[Result_co]], name: str = "") -> Callable[P,
     return call
 
 
-def command(kind: type[Job[Any]]) -> Callable[..., None]:
+def command(kind: type[AnyJob]) -> Callable[..., None]:
     """The function from which Typer makes a job's command."""
 
     def call(**given: Any) -> None:
@@ -258,16 +262,16 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
     return call
 
 
-def _is_its_own(kind: type[Job[Any]], asked: str | Path | None) -> bool:
+def _is_its_own(kind: type[AnyJob], asked: str | Path | None) -> bool:
     """Whether the command is kept: in a folder of the job's own, no run, and not where `place` put it beside others."""
     return kind.KEPT and (kind.OUT is None or (asked is not None and not is_run(Path(asked))))
 
 
-def _out_name(kind: type[Job[Any]]) -> str:
+def _out_name(kind: type[AnyJob]) -> str:
     return "out" if kind.OUT is None else kind.OUT.name.removeprefix("--")
 
 
-def _parameters(kind: type[Job[Any]]) -> list[inspect.Parameter]:
+def _parameters(kind: type[AnyJob]) -> list[inspect.Parameter]:
     out = kind.OUT
     written = []
     if out is not None:

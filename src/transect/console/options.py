@@ -41,14 +41,14 @@ def on_command_line(context: typer.Context, values: Mapping[str, object]) -> dic
     return {n: value for n, value in values.items() if (source := sources[n]) and source.name == "COMMANDLINE"}
 
 
-def parameters(kind: type[Any]) -> list[inspect.Parameter]:
+def parameters(kind: type[object]) -> list[inspect.Parameter]:
     """The options of a record as parameters of a command, with --help-all where some of them are rare."""
     found = settings(kind)
     all_of = [keyword("help_all", HelpAll, default=False)] if any(each.option.rare for each in found) else []
     return [keyword("context", typer.Context), *map(_parameter, found), *all_of]
 
 
-def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_options(kind: type[object]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of a record in place of its keywords."""
 
     def decorated(call: Callable[..., None]) -> Callable[..., None]:
@@ -78,7 +78,7 @@ def _parameter(setting: Setting) -> inspect.Parameter:
     return keyword(setting.name, Annotated[kind | None, shown], None)
 
 
-def keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+def keyword(name: str, kind: object, default: object = inspect.Parameter.empty) -> inspect.Parameter:
     """A parameter of a command."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 

@@ -24,7 +24,7 @@ from transect.annotation.sources import FILE, Pictures, check_place, home_of, is
 from transect.console.options import Json, with_options
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
-from transect.job import Content, Finished, Job, Option, function, name_of
+from transect.job import AnyJob, Content, Finished, Job, Option, function, name_of
 from transect.options import asked, check
 from transect.ratings.rating_tables import parse_rules
 from transect.reports.columns import Table
@@ -752,7 +752,7 @@ def _announce(address: str, host: str, port: int, password: str | None, as_json:
         say("warning: without HTTPS in front of it, links and answers can be read on their way", error=True)
 
 
-COMMANDS: Final[Mapping[str, type[Job[Any]] | Callable[..., None]]] = {
+COMMANDS: Final[Mapping[str, type[AnyJob] | Callable[..., None]]] = {
     "serve": serve,
     "invite": AnnotateInvite,
     "export": AnnotateExport,

@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, cast, final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, cast, final
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,7 @@ from transect.inversion.twin_runs import (
     write_pairs,
 )
 from transect.inversion.twins import SIGNED, difference, rows_of_twins
-from transect.job import Content, Job, Option, function
+from transect.job import AnyJob, Content, Job, Option, function
 from transect.marks import Finder
 from transect.options import settings
 from transect.protocols import Generator
@@ -142,7 +142,7 @@ class Invert(Job[InversionNumbers]):
     device: Device = "cpu"
     options: InvertOptions = field(default_factory=InvertOptions)
 
-    def instead(self) -> Job[Any]:
+    def instead(self) -> AnyJob:
         """With the generator faceworld, rendered twins. Raises BadInput for an option that they do not have."""
         if self.generator != FACEWORLD:
             return self

@@ -66,7 +66,7 @@ def command(context: typer.Context, json: Json = False, **given: object) -> None
     from transect.targets.kinds import kind_of
     from transect.targets.words.speakers import gives_words, no_questions
 
-    wanted: TargetCheck = asked(TargetCheck, given)
+    wanted = asked(TargetCheck, given)
     target, options = wanted.target, wanted.model.options()
     if wanted.questions is not None:
         images = Images(_pixels(wanted.image, wanted.seed)[:1])

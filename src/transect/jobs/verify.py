@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, final
+from typing import Annotated, ClassVar, Final, Literal, final
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ from transect.experiment.marks_accuracy import (
 )
 from transect.job import Content, Job, Option, function
 from transect.reports.blocks import Part
-from transect.reports.columns import Column, Table
+from transect.reports.columns import AnyTable, Column, Table
 from transect.runs import folder as unfinished
 from transect.runs import manifest, working_folders
 from transect.runs.json_records import plain
@@ -201,7 +201,7 @@ def _of_marks(figures: MarksFigures) -> Content:
     )
 
 
-def _tables(figures: MarksFigures) -> Iterator[Table[Any]]:
+def _tables(figures: MarksFigures) -> Iterator[AnyTable]:
     """Groups, parts, the difference between tones, and why pictures are left out."""
     measure = figures.measure.strip(" ,")
     columns: list[Column[MarksGroup]] = [

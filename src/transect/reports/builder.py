@@ -34,7 +34,7 @@ from transect.reports.blocks import (
     Subsection,
     TextTable,
 )
-from transect.reports.columns import Table, shown
+from transect.reports.columns import AnyTable, Table, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, joined, tag, ticks
 from transect.reports.saving import savable
@@ -147,7 +147,7 @@ def _facts(block: Facts) -> Markup:
     return tag("dl", joined(tag("div", pair) for pair in pairs), class_="facts")
 
 
-def _table(block: TextTable | Table[Any]) -> Markup:
+def _table(block: TextTable | AnyTable) -> Markup:
     if isinstance(block, Table):
         block = TextTable(block.title, *block.texts(), block.caption, block.numbers, block.names)
     aligned = ["n" if place in block.numbers else None for place in range(len(block.headings))]

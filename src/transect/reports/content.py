@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import pyarrow as pa
 from markupsafe import Markup
@@ -12,7 +12,7 @@ from markupsafe import Markup
 from transect.console.results import Block
 from transect.reports import blocks
 from transect.reports.blocks import Answer, Bullets, Page, Paragraph, Part, summary
-from transect.reports.columns import Table
+from transect.reports.columns import AnyTable
 
 
 @final
@@ -30,8 +30,8 @@ class Content:
 
     title: str
     answer: Sequence[str]
-    table: Table[Any] | None = None
-    rows: Table[Any] | pa.Table | Callable[[], pa.Table] | None = None
+    table: AnyTable | None = None
+    rows: AnyTable | pa.Table | Callable[[], pa.Table] | None = None
     question: str = ""
     remarks: Sequence[str] = ()
     notes: Sequence[str] = ()
@@ -40,7 +40,7 @@ class Content:
     parts: Sequence[Part] | Callable[[], Sequence[Part]] = ()
     after: Sequence[Part] = ()
     sources: Sequence[str] = ()
-    terminal: Sequence[str | Table[Any]] | None = None
+    terminal: Sequence[str | AnyTable] | None = None
     style: str = ""
 
     def page(self) -> Page:
@@ -68,6 +68,6 @@ class Content:
         return [each if isinstance(each, str) else each.texts() for each in shown]
 
 
-def _has(shown: Sequence[blocks.Block], table: Table[Any] | None) -> bool:
+def _has(shown: Sequence[blocks.Block], table: AnyTable | None) -> bool:
     """Whether a table is among some blocks, or folded within them."""
     return any(one is table or (isinstance(one, blocks.Folded) and _has(one.blocks, table)) for one in shown)

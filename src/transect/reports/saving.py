@@ -16,13 +16,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final, TypeAlias, final
+from typing import Final, TypeAlias, final
 
 from markupsafe import Markup
 
 from transect.errors import BadInput
 from transect.reports.blocks import Axis, DotPlot, Heading, Plot, Plots, Row, TextTable
-from transect.reports.columns import Table
+from transect.reports.columns import AnyTable, Table
 from transect.reports.drawing.svg import PLOT_HEIGHT, SERIES, Tick, tag
 from transect.runs.table_inputs import csv_of_rows
 
@@ -485,7 +485,7 @@ def _link(name: str, kind: str, content: str, words: str) -> Markup:
     return tag("a", words, download=name, href=f"{kind}{encoded}")
 
 
-def _rows_of_table(table: TextTable | Table[Any]) -> list[list[str]]:
+def _rows_of_table(table: TextTable | AnyTable) -> list[list[str]]:
     """The texts of a table, whose markup holds the values; of a table of records without markup its values."""
     headings, texts = (table.headings, table.rows) if isinstance(table, TextTable) else table.texts()
     if isinstance(table, Table) and not any(isinstance(text, Markup) for row in texts for text in row):

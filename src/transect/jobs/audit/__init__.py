@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, final
+from typing import TYPE_CHECKING, Annotated, ClassVar, final
 
 import pyarrow as pa
 import typer
@@ -72,6 +72,8 @@ class AuditCost(Job[Cost]):
 
     Raises BadInput or UnknownName for what `audit` refuses of the design, the truths and the outcomes.
     """
+
+    KEPT: ClassVar = False
 
     target: TargetLike | Sequence[TargetLike] | None = None
     request: AuditRequest | None = None
