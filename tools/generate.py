@@ -15,12 +15,13 @@ from typing import Any
 import typer
 
 from tools import question_keys, target_kinds
-from transect.analysis.audit_result import AuditResult
+from transect.analysis.audit_result import AuditJson
 from transect.cli.app import app
 from transect.cli.declared import declared
 from transect.generators.faceworld.validity import shipped_facts
 from transect.job import jobs_of, name_of, schema
 from transect.reports import schema as results_schema
+from transect.runs.result import json_schema
 from validation import world_page
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
@@ -75,7 +76,7 @@ def _row(parameter: Any) -> str:
 
 def schemas() -> dict[Path, str]:
     """The JSON Schema of `results.json`, and of what each job prints with --json."""
-    named = {"results": results_schema(), AuditResult.JOB: AuditResult.schema()}
+    named = {"results": results_schema(), "audit": json_schema(AuditJson, "audit", 1)}
     named |= {name_of(kind): schema(kind) for module in declared() for kind in jobs_of(module)}
     return {SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in named.items()}
 

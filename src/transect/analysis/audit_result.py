@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import pyarrow as pa
 
@@ -181,9 +181,6 @@ class FolderResult(Result):
 @dataclass(frozen=True, slots=True)
 class AuditResult(JobResult[AuditNumbers], FolderResult):
     """A finished audit. folder: the run folder, or that of several studies; results: results.json as JSON values."""
-
-    JOB: ClassVar[str] = "audit"
-    NUMBERS: ClassVar[type] = AuditJson
 
     folder: Path
     results: Mapping[str, Any] = field(repr=False)
