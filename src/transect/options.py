@@ -32,7 +32,7 @@ class Option:
     """
 
     help: str
-    kind: object = None
+    kind: Any = None
     names: tuple[str, ...] = ()
     metavar: str | None = None
     panel: str | None = None
@@ -129,7 +129,8 @@ def settings(kind: type[object]) -> Sequence[Setting]:
 def built(kind: type[R], given: Mapping[str, object]) -> R:
     """The record with these values of its options and other fields by name, and the defaults of all others."""
     places = {setting.name: setting.path for setting in settings(kind)}
-    return _built(kind, (), {places.get(name, (name,)): value for name, value in given.items()})
+    made: R = _built(kind, (), {places.get(name, (name,)): value for name, value in given.items()})
+    return made
 
 
 def read(kind: type[object], given: Mapping[str, object]) -> dict[str, object]:
