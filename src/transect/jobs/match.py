@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias, final
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 from markupsafe import Markup
@@ -24,7 +24,7 @@ from transect.effects.matched_pairs import GAMMAS, AdjustedPairs, Balance
 from transect.errors import BadInput
 from transect.job import Content, Job, Option, Out, function
 from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Part
-from transect.reports.columns import AnyTable, Column, Form, Table, decimals, probability
+from transect.reports.columns import Column, Form, Table, decimals, probability
 from transect.reports.drawing.svg import joined, tag
 from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_table
@@ -408,7 +408,7 @@ def _measured(numbers: MatchNumbers) -> Iterator[tuple[str, str]]:
         yield "with missing values", f"{numbers.missing:,}: {rows} {', '.join(map(str, numbers.missing_rows))}{more}"
 
 
-def _lines(numbers: MatchNumbers) -> Iterator[str | AnyTable]:
+def _lines(numbers: MatchNumbers) -> Iterator[str | Table[Any]]:
     """What the terminal shows: counts, reasons, the verdict, the covariates that differed most, outcomes."""
     yield headline(numbers)
     yield from (f"  refused: {count} ({reason})" for reason, count in numbers.refused.items())

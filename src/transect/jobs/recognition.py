@@ -49,11 +49,11 @@ from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
 from transect.experiment.opened_targets import check_names
 from transect.experiment.picture_embeddings import Asked, embed
-from transect.job import AnyJob, Content, Finished, Job, Option, function
+from transect.job import Content, Finished, Job, Option, function
 from transect.protocols import TargetLike
 from transect.records import Estimate
 from transect.reports.blocks import Block, DotPlot, Facts, Folded, Heading, Paragraph, Part, Plots
-from transect.reports.columns import AnyTable, Column, Table, probability, shown, significant
+from transect.reports.columns import Column, Table, probability, shown, significant
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import tag
 from transect.reports.wording import ATTRIBUTE_NOTE
@@ -306,7 +306,7 @@ class Recognition(Job[RecognitionNumbers]):
         flat = values.reshape(len(values), -1)
         return flat, tuple("" if known else "missing values" for known in np.isfinite(flat).all(axis=1))
 
-    def instead(self) -> AnyJob:
+    def instead(self) -> Job[Any]:
         """The same of the one model that was named; of several their comparison, each with its page below it."""
         targets: list[str] = self.target if isinstance(self.target, list) else []
         given: list[Path] = self.embeddings if isinstance(self.embeddings, list) else []
@@ -425,7 +425,7 @@ def _numbers(result: Finished[RecognitionNumbers] | Recognition) -> RecognitionN
     return done.numbers
 
 
-def _tables(numbers: RecognitionNumbers) -> list[AnyTable]:
+def _tables(numbers: RecognitionNumbers) -> list[Table[Any]]:
     return [
         _error_table(numbers),
         _differential_table(numbers),
@@ -435,7 +435,7 @@ def _tables(numbers: RecognitionNumbers) -> list[AnyTable]:
     ]
 
 
-def _lines(numbers: RecognitionNumbers, tables: Sequence[AnyTable]) -> Iterator[str | AnyTable]:
+def _lines(numbers: RecognitionNumbers, tables: Sequence[Table[Any]]) -> Iterator[str | Table[Any]]:
     """What the terminal shows: thresholds, the tables, and what has no interval or is left out."""
     for limit in numbers.thresholds:
         yield f"threshold {_limit(limit)} ({numbers.metric} distance; {_origin(numbers, limit)})"
@@ -447,7 +447,7 @@ def _lines(numbers: RecognitionNumbers, tables: Sequence[AnyTable]) -> Iterator[
     yield from (f"note: {note}" for note in numbers.notes)
 
 
-def _parts(numbers: RecognitionNumbers, *tables: AnyTable) -> list[Part]:
+def _parts(numbers: RecognitionNumbers, *tables: Table[Any]) -> list[Part]:
     errors, differentials, distances, changed, lost = tables
     return [
         Part("errors", errors.title, tuple(_errors(numbers, errors))),

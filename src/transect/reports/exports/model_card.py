@@ -5,12 +5,11 @@ Mitchell et al. 2019, Model cards for model reporting, doi:10.1145/3287560.32875
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from transect.reports.entries import JsonObject
 from transect.reports.exports.result_texts import (
     SHARES,
     attribute_rows,
@@ -48,7 +47,7 @@ _HEADINGS: Final = ("Study", "Attribute", "Meaning", "Levels", "Source")
 _UNTESTED: Final = "Attributes that are not in this table were not varied: this run says nothing about them."
 
 
-def metadata(results: JsonObject, model: str) -> JsonObject:
+def metadata(results: Mapping[str, Any], model: str) -> dict[str, Any]:
     """The model-index: a result per target and study, with a metric for each overall rate and each effect.
 
     args of a metric: the ends of its interval, p adjusted, the numbers of subjects and images, and the unit.
@@ -68,10 +67,10 @@ def metadata(results: JsonObject, model: str) -> JsonObject:
     return {"model-index": [{"name": model, "results": entries}]}
 
 
-def _metrics(results: JsonObject, study: str, target: str) -> list[JsonObject]:
+def _metrics(results: Mapping[str, Any], study: str, target: str) -> list[dict[str, Any]]:
     """Overall rates, then effects; what is not estimable has no value and is named in the text."""
 
-    def mine(rows: Sequence[JsonObject]) -> list[JsonObject]:
+    def mine(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         return [row for row in rows if (row["study"], row["target"]) == (study, target)]
 
     overall = [
@@ -87,16 +86,16 @@ def _metrics(results: JsonObject, study: str, target: str) -> list[JsonObject]:
     return overall + changes
 
 
-def _kind(row: JsonObject) -> str:
+def _kind(row: Mapping[str, Any]) -> str:
     return f"{row['outcome']}_rate" if row["unit"] == "proportion" else f"mean_{row['outcome']}"
 
 
-def _metric(kind: str, name: str, value: float, row: JsonObject) -> JsonObject:
+def _metric(kind: str, name: str, value: float, row: Mapping[str, Any]) -> dict[str, Any]:
     kept = ("low", "high", "p_adjusted", "n_subjects", "n_images", "unit")
     return {"type": kind, "name": name, "value": value, "args": {key: row.get(key) for key in kept}}
 
 
-def card(results: JsonObject, model: str) -> str:
+def card(results: Mapping[str, Any], model: str) -> str:
     """The card: front matter, then the nine sections. What a run cannot know is a line that begins with "To state"."""
     version = plain_text(results["transect_version"])
     head = [
@@ -133,7 +132,7 @@ def card(results: JsonObject, model: str) -> str:
     )
 
 
-def _factors(results: JsonObject) -> list[str]:
+def _factors(results: Mapping[str, Any]) -> list[str]:
     how = "set by experiment on rendered or generated images"
     if any(study["basis"] != "experimental" for study in results["studies"]):
         how = "observed, so that differences are associations"
@@ -147,7 +146,7 @@ def _factors(results: JsonObject) -> list[str]:
     ]
 
 
-def _metrics_used(results: JsonObject) -> list[str]:
+def _metrics_used(results: Mapping[str, Any]) -> list[str]:
     kinds = {outcome(row, results): outcome_meaning(row["outcome"], _task(row, results)) for row in results["rates"]}
     said = [f"{name}: {meaning or 'an outcome of the user'}." for name, meaning in kinds.items()]
     rules = {t["name"]: t["found_rule"] for s in results["studies"] for t in s["targets"] if t["found_rule"]}
@@ -155,12 +154,12 @@ def _metrics_used(results: JsonObject) -> list[str]:
     return ["## Metrics", *bullets([*said, f"Intervals have {level(results)}. {tests(results)}"])]
 
 
-def _task(row: JsonObject, results: JsonObject) -> str:
+def _task(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     studies = {study["name"]: study for study in results["studies"]}
     return next(str(t["task"]) for t in studies[row["study"]]["targets"] if t["name"] == row["target"])
 
 
-def _data(results: JsonObject) -> list[str]:
+def _data(results: Mapping[str, Any]) -> list[str]:
     rows = [
         [
             study["name"],
@@ -180,7 +179,7 @@ def _data(results: JsonObject) -> list[str]:
     ]
 
 
-def _analyses(results: JsonObject) -> list[str]:
+def _analyses(results: Mapping[str, Any]) -> list[str]:
     overall = [rate_cells(row, results) for row in results["rates"] if row["order"] == 0]
     single = [[cell(row, results), *rate_cells(row, results)] for row in results["rates"] if row["order"] == 1]
     interval, images = f"{level(results)} interval", "Images"
@@ -200,10 +199,10 @@ def _analyses(results: JsonObject) -> list[str]:
     ]
 
 
-def _combinations(results: JsonObject) -> Iterator[list[str]]:
+def _combinations(results: Mapping[str, Any]) -> Iterator[list[str]]:
     """The extreme rates of every two and more attributes together, with their intervals."""
 
-    def group(row: JsonObject) -> tuple[str, ...]:
+    def group(row: Mapping[str, Any]) -> tuple[str, ...]:
         return (row["study"], row["target"], row["outcome"], *row["cell"])
 
     for _, found in groupby(sorted((r for r in results["rates"] if r["order"] > 1), key=group), group):
@@ -215,12 +214,12 @@ def _combinations(results: JsonObject) -> Iterator[list[str]]:
         yield [names, rows[0]["target"], outcome(rows[0], results), *ends, *counts]
 
 
-def _extreme(row: JsonObject, results: JsonObject) -> str:
+def _extreme(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     rate, ends = rate_numbers(row)
     return f"{rate} ({ends}), {cell(row, results)}"
 
 
-def write(results: JsonObject, model: str, out: Path) -> list[Path]:
+def write(results: Mapping[str, Any], model: str, out: Path) -> list[Path]:
     """Write model-card.md."""
     path = out / "model-card.md"
     write_atomically(path, card(results, model))

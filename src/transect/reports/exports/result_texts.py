@@ -6,13 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from transect.errors import BadInput
 from transect.reports.document import rounded
-from transect.reports.entries import JsonObject
 from transect.reports.results import read
 from transect.reports.wording import correction_name, effect_numbers, outcome_words, rate_style, unit_words
 from transect.runs.folder import write_atomically, write_table
@@ -25,17 +24,17 @@ SHARES: Final = "Shares are in per cent."
 _MINUS: Final = re.compile(r"(?<!\S)-(?=[\d.])")
 
 
-def tasks(results: JsonObject) -> dict[tuple[str, str], str]:
+def tasks(results: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     """The task of each target, by study and name."""
     return {(s["name"], t["name"]): t["task"] for s in results["studies"] for t in s["targets"]}
 
 
-def target_names(results: JsonObject) -> str:
+def target_names(results: Mapping[str, Any]) -> str:
     """The names of all targets."""
     return ", ".join(dict.fromkeys(name for _, name in tasks(results)))
 
 
-def target_rows(results: JsonObject) -> list[list[str]]:
+def target_rows(results: Mapping[str, Any]) -> list[list[str]]:
     """A row of texts for each target of each study: name, task, study, and the settings that it was asked with."""
     return [
         [t["name"], t["task"], s["name"], json.dumps(t["description"], ensure_ascii=False, sort_keys=True)]
@@ -44,7 +43,7 @@ def target_rows(results: JsonObject) -> list[list[str]]:
     ]
 
 
-def attribute_rows(results: JsonObject, *counts: str) -> list[list[str]]:
+def attribute_rows(results: Mapping[str, Any], *counts: str) -> list[list[str]]:
     """A row of texts for each attribute: study, name, meaning, levels, source, and counts of the study."""
     return [
         [study["name"], spaced(entry["name"]), entry["meaning"], ", ".join(entry["labels"]), entry["source"] or "–"]
@@ -54,36 +53,36 @@ def attribute_rows(results: JsonObject, *counts: str) -> list[list[str]]:
     ]
 
 
-def outcome(row: JsonObject, results: JsonObject) -> str:
+def outcome(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """What was counted, as "miss rate"."""
     task = tasks(results).get((row["study"], row["target"]), "")  # none of a question about two images
     return outcome_words(row["outcome"], row["unit"].partition(" per ")[0], task)
 
 
-def level(results: JsonObject) -> str:
+def level(results: Mapping[str, Any]) -> str:
     """The level of the intervals, as "95 %"."""
     return f"{100 * results['family'].get('confidence', 0.95):.3g} %"
 
 
-def effect_headings(results: JsonObject) -> list[str]:
+def effect_headings(results: Mapping[str, Any]) -> list[str]:
     """Headings of `effect_cells`."""
     return ["Change", "Model", "Outcome", "Effect", f"{level(results)} interval", "Unit", "p (adjusted)", "Subjects"]
 
 
-def effect_cells(row: JsonObject, results: JsonObject) -> list[str]:
+def effect_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
     """An effect as a row of texts."""
     estimate, ends, p = effect_numbers(row)
     named = [spaced(row["name"]), row["target"], outcome(row, results)]
     return [*named, estimate, ends, unit_words(row["unit"]), p, f"{row['n_subjects']:,}"]
 
 
-def tests(results: JsonObject) -> str:
+def tests(results: Mapping[str, Any]) -> str:
     """How p was adjusted, and over how many tests."""
     family = results["family"]
     return f"p is adjusted by {correction_name(family['method'])} over {family['size']:,} tests."
 
 
-def rate_numbers(row: JsonObject) -> tuple[str, str]:
+def rate_numbers(row: Mapping[str, Any]) -> tuple[str, str]:
     """A rate and its interval as texts; shares in per cent."""
     style = rate_style(row["unit"])
     if row["rate"] is None:
@@ -94,12 +93,12 @@ def rate_numbers(row: JsonObject) -> tuple[str, str]:
     return rounded(row["rate"], style), ends
 
 
-def rate_cells(row: JsonObject, results: JsonObject) -> list[str]:
+def rate_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
     """A rate as a row of texts: model, outcome, rate, interval, images."""
     return [row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
 
 
-def cell(row: JsonObject, results: JsonObject) -> str:
+def cell(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """The levels that a rate is at, as people read them: "glasses on", "light level −4"; "all images" for none."""
     attributes = next(study["attributes"] for study in results["studies"] if study["name"] == row["study"])
     labels = {each["name"]: dict(zip(each["levels"], each["labels"], strict=True)) for each in attributes}
@@ -174,7 +173,7 @@ LISTS: Final = ("effects", "rates", "interactions", "negative_controls")
 """The lists of results.json that become tables; empty ones do not."""
 
 
-def results_of(run: Path) -> JsonObject:
+def results_of(run: Path) -> dict[str, Any]:
     """What results.json of an audit holds, checked against its schema. Raises BadInput where there is none to read."""
     path = run / "results.json" if run.is_dir() else run
     try:
@@ -193,9 +192,9 @@ def results_of(run: Path) -> JsonObject:
     return content
 
 
-def tables_of(results: JsonObject) -> dict[str, pa.Table]:
+def tables_of(results: Mapping[str, Any]) -> dict[str, pa.Table]:
     """Each table by name; settings and lists within a row are JSON texts. targets: a row per study and target."""
-    rows: dict[str, Sequence[JsonObject]] = {name: results.get(name, []) for name in LISTS}
+    rows: dict[str, Sequence[Mapping[str, Any]]] = {name: results.get(name, []) for name in LISTS}
     rows["targets"] = [
         {"study": study["name"], "subjects": study["subjects"], "seed": study["seed"], **target}
         for study in results["studies"]
@@ -204,7 +203,7 @@ def tables_of(results: JsonObject) -> dict[str, pa.Table]:
     return {name: _table(each) for name, each in rows.items() if each}
 
 
-def _table(rows: Sequence[JsonObject]) -> pa.Table:
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: [_cell(row.get(name)) for row in rows] for name in names})
 
