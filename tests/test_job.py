@@ -128,7 +128,7 @@ def test_what_a_rerun_may_give_again():
     """A text that does not say what it opens is not given again; neither is the argument here."""
     found = rerun(PrintWords)
     assert found.kind("") == found.kind("--margins") == ""
-    assert (found.kind("--model"), found.kind("--ink-drops"), found.kind("--color")) == ("models", "values", "values")
+    assert (found.kind("--model"), found.kind("--ink-drops"), found.kind("--color")) == ("model", "value", "value")
     assert found.kind("--out") == ""
 
 
@@ -152,7 +152,7 @@ class CountLetters(Job[Counted]):
 
     OUT: ClassVar[Out] = Out("Folder for the report.", name="--report")
 
-    words: Annotated[list[str] | None, Option("The words.", names=("--word",), kind=list[str], default=())]
+    words: Annotated[list[str] | None, Option("The words.", names=("--word",), kind=list[str], needed=False)]
     out: Annotated[Path | None, Option("The file.", opens="write", default=Path("letters.txt"))] = None
     page: Annotated[bool, Option("A report is wanted.", names=("--page",))] = False
     printed: Annotated[bool, Option("Print the words.", names=("--printed",))] = False
@@ -204,3 +204,13 @@ def test_a_table_within_a_part_is_on_the_page_once_and_the_headline_has_no_marku
     assert [part.name for part in result.content.page().parts] == ["summary", "more"]
     assert (result.headline(), result.table.to_pydict()) == ("3 letters", {"word": ["ab", "c"]})
     assert list(schema(CountLetters)["properties"]) == ["letters"]
+
+
+def test_a_folder_that_is_a_file_or_below_one_is_refused_before_the_work(tmp_path, monkeypatch):
+    file = tmp_path / "notes.txt"
+    file.write_text("kept")
+    monkeypatch.setattr(CountLetters, "compute", lambda _: pytest.fail("the work began"))
+    for place in (file, file / "page"):
+        error = count("--word", "a", "--report", str(place)).exception
+        assert str(error) == f"{place}: expected a folder to write, got the file {file}; choose another"
+    assert file.read_text() == "kept"

@@ -8,22 +8,20 @@ kinds of target declare.
 
 from __future__ import annotations
 
-import importlib
 import json
-import pkgutil
 from pathlib import Path
 from typing import Any
 
 import typer
 
-import transect.jobs
 from tools import question_keys, target_kinds
+from transect.analysis.audit_result import AuditJson
 from transect.cli.app import app
 from transect.cli.declared import declared
 from transect.generators.faceworld.validity import shipped_facts
 from transect.job import jobs_of, name_of, schema
 from transect.reports import schema as results_schema
-from transect.runs.result import JobResult
+from transect.runs.result import json_schema
 from validation import world_page
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
@@ -76,23 +74,9 @@ def _row(parameter: Any) -> str:
     return f"| `{name}` | {shown} | {meaning} |\n"
 
 
-def job_results() -> dict[str, type[JobResult]]:
-    """The result of each job by the job's name: every subclass of `JobResult` in the package that names one."""
-    for module in pkgutil.walk_packages(transect.jobs.__path__, "transect.jobs."):
-        if module.name.rpartition(".")[2] in ("run", "result", "several", "twins"):
-            importlib.import_module(module.name)
-    found, pending = {}, [JobResult]
-    while pending:
-        result = pending.pop()
-        pending += result.__subclasses__()
-        if result.__module__.startswith("transect.") and hasattr(result, "NUMBERS"):
-            found[result.JOB] = result
-    return dict(sorted(found.items()))
-
-
 def schemas() -> dict[Path, str]:
     """The JSON Schema of `results.json`, and of what each job prints with --json."""
-    named = {"results": results_schema(), **{name: result.schema() for name, result in job_results().items()}}
+    named = {"results": results_schema(), "audit": json_schema(AuditJson, "audit", 1)}
     named |= {name_of(kind): schema(kind) for module in declared() for kind in jobs_of(module)}
     return {SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in named.items()}
 

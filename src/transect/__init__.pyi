@@ -17,9 +17,9 @@ from .experiment.search_plan import SearchOptions as SearchOptions
 from .experiment.worlds import WorldSettings as WorldSettings
 from .inversion.settings import EncodeOptions as EncodeOptions
 from .inversion.settings import InvertOptions as InvertOptions
-from .jobs.annotate.run import annotate as annotate
+from .jobs.annotate import annotate as annotate
+from .jobs.audit import audit_cost as audit_cost
 from .jobs.audit.run import audit as audit
-from .jobs.audit.run import audit_cost as audit_cost
 from .jobs.audit.run import audit_preset as audit_preset
 from .jobs.check import check as check
 from .jobs.compare import compare as compare

@@ -11,26 +11,24 @@ import functools
 import inspect
 import os
 import re
-import sys
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, cast, final
+from typing import Annotated, Any, ClassVar, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast, final
 
 import pyarrow as pa
 import typer
-from markupsafe import Markup
 
 from transect import options
 from transect.console.options import Json, keyword, parameters
-from transect.console.results import Block, Rerun, keep, show
+from transect.console.results import Rerun, keep, show
 from transect.options import Option, settings
-from transect.reports import blocks, builder
-from transect.reports.blocks import Answer, Bullets, Page, Paragraph, Part, summary
+from transect.reports import builder
 from transect.reports.columns import Table
+from transect.reports.content import Content
 from transect.runs import working_folders
 from transect.runs.addresses import is_address
 from transect.runs.layout import is_run
@@ -67,64 +65,6 @@ class Out:
     name: str = "--out"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What is shown of a job's numbers.
-
-    answer: sentences, the first of which is the headline; question: that the page answers. remarks: how to read the
-    answer; notes: what to know before you use the numbers. table: the main one; rows: the result's, by default the
-    same, or what reads them. parts: of the page, before the table, or what makes them where that takes long; after:
-    below the table, which is left out where a part has it. first: blocks of the first screen; style: rules of this page
-    alone. sources: works cited. terminal: lines and tables there, by default the headline and the table; warnings:
-    below them.
-    """
-
-    title: str
-    answer: Sequence[str]
-    table: Table[Any] | None = None
-    rows: Table[Any] | pa.Table | Callable[[], pa.Table] | None = None
-    question: str = ""
-    remarks: Sequence[str] = ()
-    notes: Sequence[str] = ()
-    warnings: Sequence[str] = ()
-    first: Sequence[blocks.Block] = ()
-    parts: Sequence[Part] | Callable[[], Sequence[Part]] = ()
-    after: Sequence[Part] = ()
-    sources: Sequence[str] = ()
-    terminal: Sequence[str | Table[Any]] | None = None
-    style: str = ""
-
-    def page(self) -> Page:
-        """The page: the answer, what to know, the parts, the table, what stands after it, the sources."""
-        said = [*self.warnings, *self.notes]
-        first = summary(Answer(self.answer, self.remarks), *self.first, *(Paragraph(text, "note") for text in said))
-        own = self.parts() if callable(self.parts) else self.parts
-        shown = any(_has(part.blocks, self.table) for part in (*own, *self.after))
-        table = [Part("table", self.table.title, (self.table,))] if self.table and not shown else []
-        sources = [Part("sources", "Sources", (Bullets(self.sources),))] if self.sources else []
-        parts = (part for part in (first, *own, *table, *self.after, *sources) if part.blocks)
-        return Page(self.title, tuple(parts), question=self.question, style=self.style)
-
-    @property
-    def headline(self) -> str:
-        """The first sentence of the answer, without markup."""
-        first = self.answer[0]
-        return (first.striptags() if isinstance(first, Markup) else first).removesuffix(".")
-
-    def lines(self) -> list[Block]:
-        """What the terminal shows."""
-        shown = self.terminal
-        if shown is None:
-            shown = [self.headline, *([self.table] if self.table else [])]
-        return [each if isinstance(each, str) else each.texts() for each in shown]
-
-
-def _has(shown: Sequence[blocks.Block], table: Table[Any] | None) -> bool:
-    """Whether a table is among some blocks, or folded within them."""
-    return any(one is table or (isinstance(one, blocks.Folded) and _has(one.blocks, table)) for one in shown)
-
-
 @dataclass(frozen=True)
 class Job(ABC, Generic[Numbers]):
     """A job: a frozen dataclass whose fields are annotated with an `Option`, or are records of such fields.
@@ -143,7 +83,7 @@ class Job(ABC, Generic[Numbers]):
     OUT: ClassVar[Out | None] = Out()
     KEPT: ClassVar[bool] = True
     FIRST_ALONE: ClassVar[bool] = False
-    NUMBERS: ClassVar[Any]
+    NUMBERS: ClassVar[object]
 
     quiet: bool = dataclasses.field(default=False, kw_only=True)
 
@@ -169,7 +109,7 @@ class Job(ABC, Generic[Numbers]):
         """The folder of the page where the command names none, None for no page; before the work, so it may refuse."""
         return getattr(self, "out", None) if self.OUT is None else self.OUT.default
 
-    def instead(self) -> Job[Any]:
+    def instead(self) -> AnyJob:
         """The job that the command does with these options: this one, or another that they ask for."""
         return self
 
@@ -181,6 +121,10 @@ class Job(ABC, Generic[Numbers]):
     def result(self) -> Finished[Numbers]:
         """The numbers, and all that is made of them."""
         return Finished(self.compute(), self)
+
+
+AnyJob: TypeAlias = Job[Any]
+"""A job with whatever numbers."""
 
 
 @final
@@ -224,19 +168,19 @@ class Finished(JobResult[Numbers]):
         return self.content.warnings
 
 
-def opened(module: str) -> type[Job[Any]] | None:
+def opened(module: str) -> type[AnyJob] | None:
     """The job of the command that the module `transect.jobs.MODULE` declares: the first of its jobs, else None."""
     return next(iter(jobs_of(module)), None)
 
 
-def jobs_of(module: str) -> list[type[Job[Any]]]:
+def jobs_of(module: str) -> list[type[AnyJob]]:
     """The classes of the module `transect.jobs.MODULE` that are jobs."""
     loaded = import_module(f"transect.jobs.{module}")
     own = (kind for kind in vars(loaded).values() if isinstance(kind, type) and kind.__module__ == loaded.__name__)
-    return [kind for kind in own if issubclass(kind, Job)]
+    return [kind for kind in own if issubclass(kind, Job) and not inspect.isabstract(kind)]
 
 
-def name_of(kind: type[Job[Any]]) -> str:
+def name_of(kind: type[AnyJob]) -> str:
     """The name of a job: that of its command.
 
     >>> name_of(type("SampleData", (), {}))
@@ -245,26 +189,22 @@ def name_of(kind: type[Job[Any]]) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
 
 
-def schema(kind: type[Job[Any]]) -> dict[str, object]:
+def schema(kind: type[AnyJob]) -> dict[str, object]:
     """The JSON Schema of what a job prints with --json."""
     return json_schema(kind.NUMBERS, name_of(kind), kind.VERSION)
 
 
-def rerun(kind: type[Job[Any]]) -> Rerun:
+def rerun(kind: type[AnyJob]) -> Rerun:
     """What of a job's command `transect reproduce` gives again."""
-    named: dict[str, list[str]] = {kind: [] for kind in ("", "value", "data", "model", "aside")}
-    argument, writes = "", {_out_name(kind): ""}
+    kinds, writes = {}, {_out_name(kind): ""}
     for setting in settings(kind):
         option, opens = setting.option, setting.opens
         if opens == "write":
             file = Path(option.default) if isinstance(option.default, str | Path) else Path()
             writes[setting.shown.removeprefix("--")] = file.name if file.suffix else ""
-        elif option.argument:
-            argument = {"": "", "value": "values", "data": "data", "model": "models"}[opens]
-        else:
-            named[opens].append(setting.shown.removeprefix("--"))
-    values, data, models = (" ".join(named[kind]) for kind in ("value", "data", "model"))
-    return Rerun(values, data, models, argument, writes)
+        elif opens != "aside":
+            kinds["" if option.argument else setting.shown] = opens
+    return Rerun(kinds, writes)
 
 
 class Asked(Protocol[Result_co]):
@@ -279,26 +219,33 @@ def function(kind: Callable[P, Asked[Result_co]], name: str = "") -> Callable[P,
 
     name: by default that of the job.
     """
-    record = cast("type[Job[Any]]", kind)
+    record = cast("type[AnyJob]", kind)
 
     def call(*given: P.args, **named: P.kwargs) -> Result_co:
         return kind(*given, **named).result()
 
     meant = "\n".join(f"    {each.name}: {each.option.help}" for each in settings(record) if len(each.path) == 1)
     call.__name__ = call.__qualname__ = name or name_of(record).replace("-", "_")
-    call.__module__, call.__doc__ = record.__module__, f"{inspect.getdoc(kind)}\n\nArgs:\n{meant}\n"
+    call.__module__, call.__doc__ = (
+        record.__module__,
+        f"{inspect.getdoc(kind)}\n" + (f"\nArgs:\n{meant}\n" if meant else ""),
+    )
     call.__signature__, call.job = inspect.signature(kind), kind  # type: ignore[attr-defined]
     return call
 
 
-def command(kind: type[Job[Any]]) -> Callable[..., None]:
+def command(kind: type[AnyJob]) -> Callable[..., None]:
     """The function from which Typer makes a job's command."""
 
     def call(**given: Any) -> None:
-        context, as_json, _ = given.pop("context"), given.pop("json"), given.pop("help_all", None)
+        context, as_json = given.pop("context"), given.pop("json")
         asked = given.pop(_out_name(kind), None) if kind.OUT is not None else None
-        job = _job(kind, given, as_json).instead()
+        if any(field.name == "quiet" and field.init for field in dataclasses.fields(kind)):
+            given["quiet"] = as_json
+        job = options.asked(kind, given).instead()
         folder = job.place() if asked is None else asked
+        if folder is not None:
+            working_folders.check_folder(folder)
         with announcing_stages(quiet=as_json):
             result = job.result()
         page = None if folder is None else result.report(folder)
@@ -310,37 +257,21 @@ def command(kind: type[Job[Any]]) -> Callable[..., None]:
         if code := job.exit_code(result.numbers):
             raise typer.Exit(code)
 
-    call.__name__, call.__doc__ = name_of(kind), help_of(sys.modules[kind.__module__].__doc__ or "")
     call.__signature__ = inspect.Signature(_parameters(kind))  # type: ignore[attr-defined]
     call.__annotations__ = {}
     return call
 
 
-def help_of(text: str) -> str:
-    """The first paragraph of a docstring in one line: the help of a command is that of its module."""
-    return " ".join(text.strip().partition("\n\n")[0].split())
-
-
-def _job(kind: type[Job[Any]], given: dict[str, Any], quiet: bool) -> Job[Any]:
-    """The record of what the command line gave: what it left out has the default of its field."""
-    required = {setting.name for setting in settings(kind) if setting.required}
-    stated = {name: value for name, value in given.items() if value not in (None, []) or name in required}
-    values = options.read(kind, stated)
-    if any(field.name == "quiet" and field.init for field in dataclasses.fields(kind)):
-        values["quiet"] = quiet
-    return cast("Job[Any]", options.built(kind, values))
-
-
-def _is_its_own(kind: type[Job[Any]], asked: str | Path | None) -> bool:
+def _is_its_own(kind: type[AnyJob], asked: str | Path | None) -> bool:
     """Whether the command is kept: in a folder of the job's own, no run, and not where `place` put it beside others."""
     return kind.KEPT and (kind.OUT is None or (asked is not None and not is_run(Path(asked))))
 
 
-def _out_name(kind: type[Job[Any]]) -> str:
+def _out_name(kind: type[AnyJob]) -> str:
     return "out" if kind.OUT is None else kind.OUT.name.removeprefix("--")
 
 
-def _parameters(kind: type[Job[Any]]) -> list[inspect.Parameter]:
+def _parameters(kind: type[AnyJob]) -> list[inspect.Parameter]:
     out = kind.OUT
     written = []
     if out is not None:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Final, Literal, final
+from typing import Any, Final, Literal, TypeVar, final
 
 from transect.errors import BadInput, UnknownName
 
+R = TypeVar("R")
 Opens = Literal["", "value", "data", "model", "write", "aside"]
 
 
@@ -26,8 +27,8 @@ class Option:
     limits of a number. opens: what `transect reproduce` may find in the value, "data" that is only read, a "model", or
     a "value" that opens nothing; it refuses a text that does not say. "write" is where the command writes, and on what
     stands "aside" no result depends. argument: stands without a name.
-    read: from the value of the command line to that of the field. default: of the command, where it is another than
-    the field's; () lets a field that has none be left out. rare: shown by --help-all alone.
+    read: from the value of the command line to that of the field. default, needed: of the command, where they are
+    others than the field's. rare: shown by --help-all alone.
     """
 
     help: str
@@ -39,8 +40,9 @@ class Option:
     most: float | None = None
     opens: Opens = ""
     argument: bool = False
-    read: Callable[[Any], object] | None = None
+    read: Callable[..., object] | None = None
     default: object = None
+    needed: bool | None = None
     rare: bool = False
 
 
@@ -51,8 +53,8 @@ class Setting:
 
     path: tuple[str, ...]
     option: Option
-    hint: Any
-    default: Any
+    hint: object
+    default: object
 
     @property
     def name(self) -> str:
@@ -63,6 +65,12 @@ class Setting:
     def required(self) -> bool:
         """Whether it has no default."""
         return self.default is dataclasses.MISSING
+
+    @property
+    def needed(self) -> bool:
+        """Whether the command cannot do without it."""
+        needed = self.option.needed
+        return needed if needed is not None else self.required and self.option.default is None
 
     @property
     def shown(self) -> str:
@@ -113,21 +121,30 @@ class Setting:
             raise BadInput(f"{self.shown}: expected at most {most:g}, got {number:g}")
 
 
-def settings(kind: type[Any]) -> Sequence[Setting]:
+def settings(kind: type[object]) -> Sequence[Setting]:
     """The options of a record, and of the records that are its fields, in order."""
     return _cached(typing.cast("Hashable", kind))
 
 
-def built(kind: type[Any], given: Mapping[str, object]) -> Any:
+def built(kind: type[R], given: Mapping[str, object]) -> R:
     """The record with these values of its options and other fields by name, and the defaults of all others."""
     places = {setting.name: setting.path for setting in settings(kind)}
-    return _built(kind, (), {places.get(name, (name,)): value for name, value in given.items()})
+    made: R = _built(kind, (), {places.get(name, (name,)): value for name, value in given.items()})
+    return made
 
 
-def read(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def read(kind: type[object], given: Mapping[str, object]) -> dict[str, object]:
     """The values of the command line as those of the record's fields, by name."""
     known = {setting.name: setting.option.read for setting in settings(kind)}
-    return {name: value if (into := known[name]) is None else into(value) for name, value in given.items()}
+    return {name: value if (into := known.get(name)) is None else into(value) for name, value in given.items()}
+
+
+def asked(kind: type[R], given: Mapping[str, object]) -> R:
+    """The record of what the command line gave: what it left out has the default of its field."""
+    required = {setting.name for setting in settings(kind) if setting.required}
+    stated = {name: value for name, value in given.items() if value not in (None, []) or name in required}
+    stated.pop("help_all", None)
+    return built(kind, read(kind, stated))
 
 
 def check(record: object) -> None:
@@ -153,13 +170,13 @@ def _settings(kind: type[Any], before: tuple[str, ...]) -> Iterator[Setting]:
             yield from _settings(within, path)
 
 
-def _record(hint: Any) -> type[Any] | None:
+def _record(hint: object) -> type[object] | None:
     """The record that a field holds, or may hold."""
     members = typing.get_args(hint) if typing.get_origin(hint) in _UNIONS else (hint,)
     return next((each for each in members if isinstance(each, type) and dataclasses.is_dataclass(each)), None)
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
+def _default(field: dataclasses.Field[object]) -> object:
     made = field.default_factory
     return field.default if made is dataclasses.MISSING else made()
 
@@ -200,13 +217,13 @@ def _on_command_line(hint: Any) -> Any:
     return hint
 
 
-def _members(kind: Any) -> set[Any]:
+def _members(kind: object) -> set[object]:
     """The types that a type is made of."""
     inner = typing.get_args(kind)
     return {kind}.union(*map(_members, inner)) if inner else {kind}
 
 
-def _choices(hint: Any) -> tuple[str, ...]:
+def _choices(hint: object) -> tuple[str, ...]:
     """The texts of which an option takes one; none where it takes any."""
     if typing.get_origin(hint) is Literal:
         return typing.get_args(hint)

@@ -18,7 +18,7 @@ from small_run import make_run, write_questions
 from transect.annotation.assignment import Submitted, answer, next_tasks
 from transect.annotation.project import open_project, rows
 from transect.errors import BadInput, TransectError
-from transect.jobs.annotate import command as annotate_command
+from transect.jobs.annotate import AnnotateExport, AnnotateImport, Serving
 
 
 def run(*arguments, hide="", **environment):
@@ -79,14 +79,14 @@ def test_an_import_that_is_refused_begins_nothing(tmp_path, address):
         (table, [str(tmp_path / "none.toml")], "unknown questions"),
     ):
         with pytest.raises(TransectError, match=reason):
-            annotate_command.import_(folder, file, "answers", address, given, json=True)
+            AnnotateImport(folder, file, database=str(address), questions=given).compute()
         with pytest.raises(BadInput, match="expected a database of ratings, found none"):
             open_project(folder, address, create=False)
         assert not (folder / "annotations").exists()
         assert not Path(address).exists()
-    annotate_command.import_(folder, table, "answers", address, asked, json=True)
+    AnnotateImport(folder, table, database=str(address), questions=asked).compute()
     with pytest.raises(BadInput, match="expected answers about this run's images"):
-        annotate_command.import_(folder, unknown, "answers", address, None, json=True)
+        AnnotateImport(folder, unknown, database=str(address)).compute()
     project = open_project(folder, address, create=False)
     assert [one.rater for one in rows(project.database)] == ["ada"], "what was there stays"
     project.database.close()
@@ -109,12 +109,12 @@ def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, mo
     port = in_use.getsockname()[1]
     monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "short")
     for call, reason in (
-        (lambda: annotate_command.serve(folder), "TRANSECT_ADMIN_PASSWORD: expected 8 characters"),
-        (lambda: annotate_command.serve(folder, public_url="https://["), "--public-url: expected an address"),
-        (lambda: annotate_command.serve(folder, questions=[str(questions)]), "question q: example: "),
-        (lambda: annotate_command.serve(folder, port=port), f"--port {port}: expected a free port"),
-        (lambda: annotate_command.export(folder, kind="xml", out=tmp_path / "x"), "unknown format 'xml'"),
-        (lambda: annotate_command.export(folder, kind="label-studio", questions=[str(skips)]), "no level called"),
+        (lambda: Serving(folder).serve(), "TRANSECT_ADMIN_PASSWORD: expected 8 characters"),
+        (lambda: Serving(folder, public_url="https://[").serve(), "--public-url: expected an address"),
+        (lambda: Serving(folder, questions=[str(questions)]).serve(), "question q: example: "),
+        (lambda: Serving(folder, port=port).serve(), f"--port {port}: expected a free port"),
+        (lambda: AnnotateExport(folder, kind="xml", out=tmp_path / "x").compute(), "unknown format 'xml'"),
+        (lambda: AnnotateExport(folder, kind="label-studio", questions=[str(skips)]).compute(), "no level called"),
     ):
         if "example" in reason:
             monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "long enough")

@@ -11,13 +11,13 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from transect.analysis import finished_run
+from transect.annotation.condition_questions import write_questions
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.annotation.questions import load
+from transect.cli.app import app
 from transect.errors import BadInput
 from transect.generators.progressive.generator import Network, Shape
-from transect.jobs.annotate.command import annotate
-from transect.jobs.annotate.run import write_questions
 from transect.jobs.render import render
 
 
@@ -49,7 +49,7 @@ def drawn(tmp_path_factory):
 @pytest.mark.parametrize(("question", "differing"), [("gender", 1), ("race", 0)])
 def test_each_condition_is_judged_by_its_own_question(drawn, question, differing):
     words = ["validate", str(drawn), "--condition", question, "--min-images", "2", "--quality-margin", "5", "--json"]
-    done = CliRunner().invoke(annotate, words, catch_exceptions=False)
+    done = CliRunner().invoke(app, ["annotate", *words], catch_exceptions=False)
     (found,) = json.loads(done.stdout).values()
     every = found["groups"][0]
     assert (every["judged"], every["differing"], every["share"]) == (8, differing, differing / 8)
@@ -61,7 +61,7 @@ def test_questions_are_written_from_the_levels_that_were_set(tmp_path):
     options = {"subjects": 1, "image_size": 32, "data_set": True, "quiet": True}
     render(tmp_path / "run", vary=["glasses=none,thick frame", "skin_tone=2,9"], **options)
     words = ["questions", str(tmp_path / "run"), str(tmp_path / "q.toml"), "--json"]
-    said = json.loads(CliRunner().invoke(annotate, words).stdout)
+    said = json.loads(CliRunner().invoke(app, ["annotate", *words]).stdout)
     assert said["questions"] == ["quality", "glasses", "skin_tone"]
     quality, glasses, tone = tomllib.loads((tmp_path / "q.toml").read_text())["question"]
     assert quality["name"] == "quality"

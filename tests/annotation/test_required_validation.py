@@ -7,7 +7,9 @@ import auditing
 import pytest
 
 from transect.analysis import finished_run, reporting
+from transect.analysis import rater_validation as validation
 from transect.analysis.rater_report import from_project
+from transect.analysis.rater_validation import StudyValidation
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.designs.search.space import space_of
@@ -16,8 +18,6 @@ from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.experiment.search_plan import SearchOptions, search_for
 from transect.jobs import search as searching
-from transect.jobs.annotate import validation
-from transect.jobs.annotate.validation import StudyValidation
 from transect.ratings import gates as required
 from transect.targets import as_target
 

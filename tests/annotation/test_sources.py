@@ -169,7 +169,7 @@ def test_real_fake_and_duplicate_pairs(faces, tmp_path):
     assert every == {"real": (1.0, 3), "fake": (pytest.approx(5 / 6), 6), "dup": (1.0, 6)}
     written = rated.export(kind="pairs"), rated.export(tmp_path / "answers.csv")
     assert written[0]["rows"] == 5
-    from transect.jobs.annotate.run import same_person
+    from transect.jobs.annotate import same_person
 
     shares = same_person(tmp_path / "answers.csv", tmp_path / "inv" / "annotations" / "pairs.csv").numbers.rows
     assert {row.kind: (row.share, row.answers) for row in shares if row.by == "all"} == every

@@ -10,12 +10,12 @@ from small_run import make_run, write_questions
 from typer.testing import CliRunner
 
 from transect.analysis import finished_run
+from transect.analysis import rater_validation as validation
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project, rows
+from transect.cli.app import app
 from transect.errors import BadInput, UnknownName
-from transect.jobs.annotate import validation
-from transect.jobs.annotate.command import annotate
-from transect.jobs.annotate.run import same_person
+from transect.jobs.annotate import same_person
 from transect.ratings import gates as required
 
 
@@ -39,7 +39,7 @@ def judged(tmp_path_factory):
 
 
 def test_conditions_are_judged_by_majority(judged):
-    done = CliRunner().invoke(annotate, ["validate", str(judged), "--min-images", "3", "--json"])
+    done = CliRunner().invoke(app, ["annotate", "validate", str(judged), "--min-images", "3", "--json"])
     assert done.exit_code == 0, done.output
     (made,) = json.loads(done.stdout).values()
     every = made["groups"][0]
@@ -50,12 +50,23 @@ def test_conditions_are_judged_by_majority(judged):
     assert (pair["difference"], pair["subjects"], pair["paired"], pair["verdict"]) == (0, 3, 3, "not shown")
     assert (pair["low"], pair["high"]) == pytest.approx((-3.158, 3.158), abs=1e-3)  # 5 (1 - .05^(1/3))
     strict = ["validate", str(judged), "--min-images", "3", "--require"]
-    refused = CliRunner().invoke(annotate, strict)
+    refused = CliRunner().invoke(app, ["annotate", *strict])
     assert isinstance(refused.exception, BadInput)
     assert "expected every gate to be met, got audit: 1 of 6 images" in str(refused.exception)
     again = CliRunner().invoke(
-        annotate,
-        ["validate", str(judged), "--max-differing", "0.34", "--min-images", "3", "--quality-margin", "5", "--require"],
+        app,
+        [
+            "annotate",
+            "validate",
+            str(judged),
+            "--max-differing",
+            "0.34",
+            "--min-images",
+            "3",
+            "--quality-margin",
+            "5",
+            "--require",
+        ],
     )
     assert again.exit_code == 0
     assert "every gate is met" in again.stdout
@@ -78,12 +89,12 @@ def test_simulated_raters_are_counted_and_pass_no_gate(judged, tmp_path):
     project.database.close()
     before = (judged / validation.FILE).read_text() if (judged / validation.FILE).exists() else None
     gates = ["--min-images", "3", "--quality-margin", "5", "--database", database]
-    done = CliRunner().invoke(annotate, ["validate", str(judged), *gates])
+    done = CliRunner().invoke(app, ["annotate", "validate", str(judged), *gates])
     assert "every gate is met" in done.stdout
     assert "12 answers of simulated raters, which say nothing about people: no gate" in done.stdout
     assert json.loads((judged / validation.FILE).read_text())["audit"]["simulated"] == 12
     message = "expected answers of people, got 12 of simulated raters; have people rate the images"
-    refused = CliRunner().invoke(annotate, ["validate", str(judged), *gates, "--require"])
+    refused = CliRunner().invoke(app, ["annotate", "validate", str(judged), *gates, "--require"])
     assert isinstance(refused.exception, BadInput)
     assert message in str(refused.exception)
     with pytest.raises(BadInput, match=f"--require-validation .*: {message}"):
@@ -91,19 +102,19 @@ def test_simulated_raters_are_counted_and_pass_no_gate(judged, tmp_path):
     if before is not None:
         (judged / validation.FILE).write_text(before)
     out = str(tmp_path / "page")
-    CliRunner().invoke(annotate, ["report", str(judged), "--database", database, "--out", out])
+    CliRunner().invoke(app, ["annotate", "report", str(judged), "--database", database, "--out", out])
     content = json.loads((tmp_path / "page" / "annotate.json").read_text())
     assert content["facts"]["answers of simulated raters"] == 12
 
 
 def test_the_page_on_raters_has_it_too(judged):
-    done = CliRunner().invoke(annotate, ["report", str(judged), "--json"])
+    done = CliRunner().invoke(app, ["annotate", "report", str(judged), "--json"])
     assert done.exit_code == 0, done.output
     content = json.loads((judged / "annotations" / "annotate.json").read_text())
     assert [one["key"] for one in content["sections"]] == ["raters", "seen along", "validation"]
     assert content["facts"]["raters of one question, at most"] == 5
     # On a scale from 0 to 1 the page's quality is below 1, and the gate is still in the question's units.
-    CliRunner().invoke(annotate, ["report", str(judged), "--scale", "unit"])
+    CliRunner().invoke(app, ["annotate", "report", str(judged), "--scale", "unit"])
     (section,) = [
         one for one in json.loads((judged / "annotations" / "annotate.json").read_text())["sections"]
         if one["key"] == "validation"
@@ -137,7 +148,7 @@ def test_pairs_from_files(tmp_path):
         "c,d,same_person,r2,look-alike,1,,false,true\n"
     )
     pairs.write_text("first,second,kind,group,distance\na,b,fake,x,0.4\nc,d,real,x,0.2\n")
-    done = CliRunner().invoke(annotate, ["same-person", str(answers), "--pairs", str(pairs), "--json"])
+    done = CliRunner().invoke(app, ["annotate", "same-person", str(answers), "--pairs", str(pairs), "--json"])
     assert done.exit_code == 0, done.output
     made = json.loads(done.stdout)
     found = {(one["group"], one["kind"]): (one["share"], one["answers"]) for one in made["rows"]}
@@ -167,7 +178,7 @@ def test_agreement_is_printed_with_and_without_pairs_of_one_photograph(tmp_path)
     assert (judged.kinds, judged.agreement, judged.pairs) == (("real",), pytest.approx(5 / 9), 3)
     assert every.low < 11 / 15 < every.high
     assert np.isnan(judged.low)
-    lines = same_person(answers, pairs).lines()
+    lines = same_person(answers, pairs).content.lines()
     assert "two raters of real agree in 0.556" in "\n".join(lines)
 
 
@@ -188,7 +199,7 @@ def test_pairs_that_were_asked_about_in_several_questions_are_told_apart(tmp_pat
     with pytest.raises(UnknownName, match="unknown question 'same': did you mean same_person"):
         same_person(answers, pairs, question="same")
     arguments = ["same-person", str(answers), "--pairs", str(pairs), "--question", "same_person", "--json"]
-    done = CliRunner().invoke(annotate, arguments)
+    done = CliRunner().invoke(app, ["annotate", *arguments])
     assert done.exit_code == 0, done.output
     row = json.loads(done.stdout)["rows"][0]
     assert (row["share"], row["answers"]) == (0.0, 2)
@@ -220,7 +231,7 @@ def test_pairs_of_two_studies_are_told_apart(tmp_path):
     found = {one["kind"]: (one["share"], one["answers"]) for one in made["rows"] if one["by"] == "all"}
     assert found == {"real": (0.0, 8), "fake": (1.0, 8)}
     assert (made["distance"]["same"], made["distance"]["other"]) == pytest.approx((0.2, 0.3))
-    done = CliRunner().invoke(annotate, ["same-person", str(answers), "--pairs", str(pairs)])
+    done = CliRunner().invoke(app, ["annotate", "same-person", str(answers), "--pairs", str(pairs)])
     assert "all, all, fake: 100.0 (" in done.stdout
 
 

@@ -72,6 +72,7 @@ REFUSED = {
     "none": ((*CHECK, "refused_models:nothing"), "got None; return one score"),
     "server-down": ((*CHECK, "down.toml"), "start the server, or correct its address"),
     "library": ((*CHECK, "lacking_library:model"), "No module named 'no_such_library', which it imports; install"),
+    "text-as-picture": (("render", "--subjects", "1", "--out", "refused_models.py"), "that ends in .png"),
     "code": ((*CHECK, "broken_code:model"), "ZeroDivisionError"),
     "semicolons": (("datasets", "show", "folder:semicolons"), "got ';'; save it with commas"),
     "decimals": ((*AUDIT, "--dataset", "folder:decimals"), "decimal comma, as 0,5; write them with a point"),

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from rating_files import csv
 
-from transect.analysis import finished_run, rater_report, reporting
+from transect.analysis import finished_run, rater_page, rater_report, reporting
 from transect.annotation.sources import Pictures, source_of
 from transect.errors import BadInput
-from transect.jobs.annotate import page as rater_page
 from transect.ratings import rating_tables as ratings
 
 

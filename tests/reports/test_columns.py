@@ -6,9 +6,11 @@ import pytest
 from markupsafe import Markup
 
 from transect.records import Estimate
+from transect.reports.blocks import Plot
 from transect.reports.columns import Column, Table, shown
 from transect.reports.saving import savable, saved_figures
 
+DRAWING = Markup('<svg role="img"><title>x</title></svg>')
 NONE = Estimate(reason="too few")
 OPEN = Estimate(2.0, reason="one seed")
 
@@ -36,6 +38,6 @@ def test_the_numbers_of_a_figure_are_saved_as_they_are():
     records = [("a", Estimate(1.23456, 1.0, 2.0)), ("=b", NONE), ("c", None)]
     columns = [Column("Name", lambda row: row[0]), Column("Δ", lambda row: row[1], "points interval", "delta")]
     table = Table("Falls", records, columns)
-    (figure,) = saved_figures(savable(Markup('<figure><svg role="img"><title>x</title></svg></figure>'), table))
+    (figure,) = saved_figures(savable(DRAWING, Plot("x", DRAWING, numbers=table)))
     assert figure.name == "falls"
     assert figure.csv.splitlines() == ["name,delta,delta_low,delta_high", "a,1.23456,1.0,2.0", "'=b,,,", "c,,,"]

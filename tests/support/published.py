@@ -24,4 +24,4 @@ def fits(result):
 
 
 def _job(result):
-    return name_of(type(result.job)) if isinstance(result, Finished) else result.JOB
+    return name_of(type(result.job)) if isinstance(result, Finished) else "audit"

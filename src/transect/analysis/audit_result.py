@@ -1,18 +1,16 @@
-"""The result of an audit: its effects as records and as a table, results.json and the page; and what one would cost."""
+"""The result of an audit: its effects as records and as a table, results.json and the page."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import pyarrow as pa
 
-from transect.experiment.costs import Cost, line
 from transect.records import Effect
-from transect.reports.builder import ShortPageResult
 from transect.reports.entries import MARKS, MOST, EffectEntry, VerdictEntry, doubted, kind_of
 from transect.reports.wording import effect_numbers, listed, short_name, unit_words
 from transect.runs import bounds
@@ -184,9 +182,6 @@ class FolderResult(Result):
 class AuditResult(JobResult[AuditNumbers], FolderResult):
     """A finished audit. folder: the run folder, or that of several studies; results: results.json as JSON values."""
 
-    JOB: ClassVar[str] = "audit"
-    NUMBERS: ClassVar[type] = AuditJson
-
     folder: Path
     results: Mapping[str, Any] = field(repr=False)
 
@@ -208,28 +203,3 @@ def _row(effect: Mapping[str, Any]) -> list[str]:
     estimate, ends, p = effect_numbers(effect)
     ends = effect["reason"] if effect["low"] is None else ends
     return [effect["name"], effect["target"], effect["outcome"], estimate, ends, unit_words(effect["unit"]), p]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class CostResult(ShortPageResult[Cost]):
-    """The result of `transect.audit_cost`."""
-
-    JOB: ClassVar[str] = "audit-cost"
-    TITLE: ClassVar[str] = "Cost of an audit"
-    TABLE: ClassVar[str] = "Targets"
-
-    @property
-    def table(self) -> pa.Table:
-        """One row per target, with the fields of its quote."""
-        return pa.Table.from_pylist([asdict(quote) for quote in self.numbers.targets])
-
-    def headline(self) -> str:
-        """Images, calls and money in one line."""
-        cost = self.numbers
-        money = "in several currencies" if cost.cost is None else f"{cost.cost:.9g} {cost.currency}".rstrip()
-        return f"{counted(cost.images, 'image')}; at most {counted(cost.calls, 'metered call')}; cost {money}"
-
-    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """One row per target."""
-        return ["target", "cost"], [[quote.target, line(quote)] for quote in self.numbers.targets]

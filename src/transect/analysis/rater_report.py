@@ -17,12 +17,13 @@ from transect.analysis import findings, finished_run
 from transect.analysis.sections import pairs, raters
 from transect.analysis.sections.answers import without_empty
 from transect.analysis.sections.raters import Excluded, Rated, Shown, rated_of
-from transect.annotation.agreement.numbers import PairFigures, simulated_count
+from transect.annotation.agreement.numbers import PairFigures, QuestionAgreement, simulated_count
 from transect.effects.image_validation import AS_PUBLISHED, Rule
 from transect.effects.outcomes import Truth
 from transect.errors import BadInput, UnknownName
 from transect.ratings import perceived_attributes
 from transect.ratings import rating_tables as ratings
+from transect.reports.columns import Column
 from transect.reports.records import PictureGallery, RaterPage, Section
 from transect.runs import tables as columns
 from transect.runs.layout import studies_of
@@ -323,3 +324,12 @@ def judge(folder: Path, text: str) -> None:
         references.append((path, truth))
     for path, truth in references:
         perceived_attributes.store(path, truth)
+
+
+QUESTION_COLUMNS: Final[Sequence[Column[QuestionAgreement]]] = (
+    Column("question", "question"),
+    Column("answers", "answers", "count"),
+    Column("agreement", lambda row: f"{row.percent_agreement:.3f}", "figure"),
+    Column("alpha", lambda row: f"{row.alpha:z.3f}", "figure"),
+    Column("95 % interval", lambda row: f"{row.alpha_low:z.3f} to {row.alpha_high:z.3f}", "figure"),
+)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from transect.annotation.questions import SHIPPED, parse
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.runs import toml_files
+from transect.runs.folder import FinishedRun, write_atomically
 from transect.runs.spec import RunSpec
 from transect.runs.wording import spaced
 
@@ -63,3 +65,15 @@ def question_name(attribute: str) -> str:
 def _text(text: str) -> str:
     """A text as TOML writes it."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def write_questions(run: str | Path, out: str | Path) -> list[str]:
+    """Write a TOML file of questions about the conditions that a run set, and return the questions' names.
+
+    Raises BadInput where the run set nothing, or the file cannot be written.
+    """
+    if Path(out).exists():
+        raise BadInput(f"{out}: expected a new file, found one, whose wording would be lost; choose another OUT")
+    text = questions_of(FinishedRun(Path(run)).spec)
+    write_atomically(Path(out), text.encode())
+    return [question.name for question in parse(text, str(out)).question]

@@ -20,11 +20,10 @@ import typer
 
 from transect import __version__
 from transect.cli.declared import add_commands
-from transect.cli.listings import datasets, listing, targets, train
+from transect.cli.listings import datasets, listing, train
 from transect.console.options import Group, refuse_repeats
 from transect.console.results import command_name
 from transect.errors import BadInput, Interrupted, TransectError
-from transect.jobs.annotate.command import annotate, judge
 from transect.texts import hush_libraries, one_line, say, words_of
 
 KEEP: Final = (
@@ -115,8 +114,7 @@ PANELS: Final[Mapping[str, Sequence[str]]] = {
     "Expert": (),
 }
 """The commands of `transect --help` by panel, in order; the last panel has all others."""
-annotate.command()(judge)
-for group in (annotate, datasets, listing, targets, train):
+for group in (datasets, listing, train):
     app.add_typer(group)
 refuse_repeats(app)
 

@@ -43,7 +43,7 @@ def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
     return pa.table({"id": list(images.ids), "subject": list(images.subjects), **named})
 
 
-def people_by_cell(images: LabelledImages, names: Sequence[str]) -> list[dict[str, Any]]:
+def people_by_cell(images: LabelledImages, names: Sequence[str]) -> list[dict[str, object]]:
     """People and images at each combination of levels, also the empty ones (Table 1 of McDuff et al. 2019)."""
     known = {attribute.name: attribute for attribute in images.attributes}
     for name in names:

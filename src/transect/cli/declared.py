@@ -1,10 +1,12 @@
 """The commands of declared jobs: each is opened when it is called, so that `transect --help` imports none of them.
 
-The module `train_gan` of `transect.jobs` is the command `transect train gan`, since `train` is one of the groups.
+The module `train_gan` of `transect.jobs` is the command `transect train gan`, since `train` is one of the groups. The
+help of a command is the docstring of its module, of which lists of commands show the first paragraph.
 """
 
 from __future__ import annotations
 
+import inspect
 import pkgutil
 import re
 from collections.abc import Mapping, Sequence
@@ -18,13 +20,13 @@ import typer
 from transect import jobs
 from transect.console.options import Command, Group
 
-_FIRST: Final = re.compile(r'"""(.+?)(?:"""|\n\n)', re.DOTALL)
-"""The first paragraph of a module's docstring, which is the help of its command."""
+_DOCSTRING: Final = re.compile(r'"""(.+?)"""', re.DOTALL)
 
 GROUPS: Final = {
     "datasets": "Show what a data set holds, write its labels as a table, or render a small one.",
     "directions": "Fit directions of attributes in a generator's latent space; show those of a file.",
     "list": "List what there is: runs, attributes, data sets, generators or targets.",
+    "targets": "Check what a target receives and answers.",
     "train": "Train generators, encoders and classifiers. Rerun the command to resume.",
 }
 """Groups of commands by the first word of their modules, with what `transect --help` says of each. A job may be a group
@@ -39,22 +41,18 @@ class DeclaredCommand(Command):
     def __init__(self, module: str) -> None:
         self.module = module
         self.below: dict[str, DeclaredCommand] = {}
-        super().__init__(name=place_of(module)[1], help=help_of(module))
+        super().__init__(name=place_of(module)[1], help=_paragraphs(help_of(module)))
 
     @cached_property
     def real(self) -> Any:
         """The command as Typer makes it from the job's options."""
-        from transect.job import command, opened
+        from transect.job import opened
 
-        call = getattr(import_module(f"transect.jobs.{self.module}"), "command", None)
-        if call is None:
-            if (kind := opened(self.module)) is None:
-                raise LookupError(f"transect.jobs.{self.module} has no job and no command")
-            call = command(kind)
+        job = getattr(import_module(f"transect.jobs.{self.module}"), "command", None) or opened(self.module)
+        if job is None:
+            raise LookupError(f"transect.jobs.{self.module} has no job and no command")
         others = ", ".join(f"transect {self.name} {name}" for name in self.below)
-        app = typer.Typer(add_completion=False)
-        app.command(self.name, cls=Command, epilog=f"See also: {others}" if others else None)(call)
-        return typer.main.get_command(app)
+        return _made(str(self.name), job, help_of(self.module), f"See also: {others}" if others else None)
 
     @property
     def params(self) -> list[Any]:
@@ -70,6 +68,40 @@ class DeclaredCommand(Command):
         if args and (below := self.below.get(args[0])):
             return below.make_context(f"{info_name} {args[0]}", args[1:], parent=parent, **extra)
         return self.real.make_context(info_name, args, parent=parent, **extra)
+
+
+@final
+class DeclaredGroup(Group):
+    """The jobs that `transect.jobs.NAME` lists in `COMMANDS`; the help of each is its docstring."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        super().__init__(name=module, help=help_of(module), no_args_is_help=True)
+
+    @cached_property
+    def real(self) -> dict[str, Any]:
+        """Its commands, as Typer makes them from the options of each."""
+        jobs_of = import_module(f"transect.jobs.{self.module}").COMMANDS
+        return {name: _made(name, job, inspect.getdoc(job) or "") for name, job in jobs_of.items()}
+
+    @property
+    def commands(self) -> dict[str, Any]:
+        """Its commands."""
+        return self.real
+
+    @commands.setter
+    def commands(self, _: object) -> None:
+        """Click sets them to none while the group is not open."""
+
+
+def _made(name: str, job: Any, help_: str, epilog: str | None = None) -> Any:
+    """The command of a job, or of a function whose parameters are options."""
+    from transect.job import command
+
+    app = typer.Typer(add_completion=False)
+    call = command(job) if isinstance(job, type) else job
+    app.command(name, cls=Command, help=_paragraphs(help_), epilog=epilog)(call)
+    return typer.main.get_command(app)
 
 
 @cache
@@ -94,10 +126,11 @@ def add_commands(own: Mapping[str, Any]) -> dict[str, Any]:
     """The app's own commands and groups, with those of all declared jobs, by name."""
     found = dict(own)
     for module in declared():  # in alphabetical order, so that `match` comes before `match_readings`
-        above, command = place_of(module)[0], DeclaredCommand(module)
+        is_group = "\nCOMMANDS: " in _source(module)
+        above, command = place_of(module)[0], DeclaredGroup(module) if is_group else DeclaredCommand(module)
         if not above:
             found[str(command.name)] = command
-        elif isinstance(job := found.get(above), DeclaredCommand):
+        elif isinstance(job := found.get(above), DeclaredCommand) and isinstance(command, DeclaredCommand):
             job.below[str(command.name)] = command
         else:
             group = found.setdefault(above, Group(name=above, help=GROUPS[above], no_args_is_help=True))
@@ -105,10 +138,15 @@ def add_commands(own: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _paragraphs(text: str) -> str:
+    """A docstring whose paragraphs are lines."""
+    return "\n\n".join(" ".join(each.split()) for each in text.split("\n\n"))
+
+
 def help_of(module: str) -> str:
-    """The first paragraph of the docstring of a job's module, in one line, without an import of it."""
-    found = _FIRST.match(_source(module))
-    return "" if found is None else " ".join(found[1].split())
+    """The docstring of a job's module, without an import of it."""
+    found = _DOCSTRING.match(_source(module))
+    return "" if found is None else found[1]
 
 
 def _source(module: str) -> str:

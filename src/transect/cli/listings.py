@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 import typer
 
 from transect.cli.declared import GROUPS
-from transect.cli.target_check import check
 from transect.console.options import Json
 from transect.console.results import table
 from transect.errors import BadInput, UnknownName
@@ -20,8 +19,6 @@ from transect.texts import say
 listing = typer.Typer(name="list", help=GROUPS["list"], no_args_is_help=True)
 datasets = typer.Typer(name="datasets", help=GROUPS["datasets"], no_args_is_help=True)
 train = typer.Typer(name="train", help=GROUPS["train"], no_args_is_help=True)
-targets = typer.Typer(name="targets", help="Check what a target receives and answers.", no_args_is_help=True)
-targets.command()(check)
 
 _WORLDS: Final = ("faceworld", "photographs")
 

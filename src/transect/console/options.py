@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import typing
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -34,8 +33,6 @@ HelpAll = Annotated[
     bool, typer.Option("--help-all", help="Show all options and exit.", is_eager=True, callback=_help_all)
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
-Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same subjects.")]
-Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1, …")]
 
 
 def on_command_line(context: typer.Context, values: Mapping[str, object]) -> dict[str, object]:
@@ -44,105 +41,15 @@ def on_command_line(context: typer.Context, values: Mapping[str, object]) -> dic
     return {n: value for n, value in values.items() if (source := sources[n]) and source.name == "COMMANDLINE"}
 
 
-def option_of(panel: str) -> Callable[..., Any]:
-    """`typer.Option` for options of one panel of the help."""
-    return functools.partial(typer.Option, rich_help_panel=panel)
-
-
-model_option = option_of("Model")
-
-Threshold = Annotated[
-    float | None,
-    model_option(
-        help="Score from which the answer is yes; for embeddings, cosine distance from which images do not match."
-    ),
-]
-
-
-_limits = option_of("Limits")
-
-TaskName = Annotated[
-    str | None,
-    model_option(help="The model's task: binary, multiclass, multilabel, detection, regression or embedding."),
-]
-PreprocessFile = Annotated[Path | None, model_option(help="TOML file with the model's preprocessing.")]
-ClassNames = Annotated[str | None, model_option(help="Names of the model's classes, separated by commas.")]
-PositiveClass = Annotated[
-    str | None,
-    model_option(help="The class or label that counts as yes; of a detector also several, separated by commas."),
-]
-OutputKind = Annotated[
-    str | None, model_option(help="What the model returns: probability, logit, or the head of a detector, as yolov8.")
-]
-OutputName = Annotated[
-    str | None,
-    model_option(
-        help="Of an ONNX or TensorFlow Lite model with several outputs: the one to read; of a detector all that it "
-        "needs, as A,B."
-    ),
-]
-Isolate = Annotated[
-    bool | None,
-    model_option(
-        "--isolate/--no-isolate",
-        help="Run the model in a separate process: a crash or a call that hangs then fails one image and not the run. "
-        "Default for Python, PyTorch and ONNX models and plug-ins.",
-    ),
-]
-Templates = Annotated[
-    list[str] | None,
-    model_option(
-        "--template",
-        help="Of an open model with --labels: a sentence with {} for the label; repeatable, and scores are averaged "
-        "over them. hf:FOLDER#2 is the second alone.",
-    ),
-]
-Dtype = Annotated[str | None, model_option(help="Numbers of an open model: float32 (default), float16 or bfloat16.")]
-ModelDevice = Annotated[
-    str | None, model_option(help="Where an open or PyTorch model is computed: cpu (default), cuda, cuda:1, …")
-]
-AllowDownload = Annotated[
-    bool | None,
-    model_option(
-        "--allow-download/--no-download",
-        help="Download the model of hf:ID where it is not in the local cache; without it nothing is downloaded.",
-    ),
-]
-Timeout = Annotated[float, _limits(help="Seconds that a model may take for an image.")]
-Batch = Annotated[int, _limits(help="Images in each call of a model.")]
-
-
-_OF_TARGETS: Final = (
-    *("task", "preprocess", "labels", "positive", "threshold", "output", "output_name", "isolate"),
-    *("templates", "dtype", "model_device", "allow_download"),
-)
-
-
-def given(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of a command's parameters that say how a target is asked, as `resolve_targets` takes them.
-
-    >>> given({"task": "binary", "labels": "no,yes", "threshold": None, "size": 64})
-    {'task': 'binary', 'labels': ('no', 'yes')}
-    """
-    options = {name: parameters[name] for name in _OF_TARGETS if parameters.get(name) is not None}
-    if labels := options.pop("labels", None):
-        options["labels"] = tuple(name.strip() for name in labels.split(","))
-    if templates := options.pop("templates", None):
-        options["templates"] = tuple(templates)
-    if "model_device" in options:
-        options["device"] = options.pop("model_device")
-    return options
-
-
-def parameters(kind: type[Any]) -> list[inspect.Parameter]:
+def parameters(kind: type[object]) -> list[inspect.Parameter]:
     """The options of a record as parameters of a command, with --help-all where some of them are rare."""
     found = settings(kind)
     all_of = [keyword("help_all", HelpAll, default=False)] if any(each.option.rare for each in found) else []
     return [keyword("context", typer.Context), *map(_parameter, found), *all_of]
 
 
-def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a record in place of its keywords; its help is the docstring of its module."""
+def with_options(kind: type[object]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a record in place of its keywords."""
 
     def decorated(call: Callable[..., None]) -> Callable[..., None]:
         context, *own = inspect.signature(call, eval_str=True).parameters.values()
@@ -150,7 +57,7 @@ def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..
         made = [each for each in parameters(kind) if each.name != context.name]
         shown = (each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (context, *keywords, *made))
         call.__signature__ = inspect.Signature(list(shown))  # type: ignore[attr-defined]
-        call.__annotations__, call.__doc__ = {}, sys.modules[call.__module__].__doc__
+        call.__annotations__ = {}
         return call
 
     return decorated
@@ -159,19 +66,19 @@ def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..
 def _parameter(setting: Setting) -> inspect.Parameter:
     """A field as a parameter: of a list the default is that of the field, and its help says it."""
     option, kind = setting.option, setting.kind
-    as_shown = not (setting.several or option.read or isinstance(setting.default, tuple))
-    default = option.default if option.default is not None else setting.default if as_shown else None
+    as_shown = not (setting.required or setting.several or option.read or isinstance(setting.default, tuple))
+    default = setting.default if option.default is None else option.default
     names = option.names or ((setting.shown,) if setting.default is False else ())
     made = typer.Argument if option.argument else functools.partial(typer.Option, *names)
     shown = made(help=option.help, metavar=option.metavar, rich_help_panel=option.panel, hidden=option.rare)
-    if setting.required and option.default is None:
+    if setting.needed:
         return keyword(setting.name, Annotated[kind, shown])
-    return keyword(
-        setting.name, Annotated[kind if as_shown else kind | None, shown], None if default == () else default
-    )
+    if as_shown or option.default is not None:
+        return keyword(setting.name, Annotated[kind, shown], default)
+    return keyword(setting.name, Annotated[kind | None, shown], None)
 
 
-def keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+def keyword(name: str, kind: object, default: object = inspect.Parameter.empty) -> inspect.Parameter:
     """A parameter of a command."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 

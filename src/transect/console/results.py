@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
@@ -66,25 +66,19 @@ _BEFORE, _AFTER = "=:@", "=:@?"
 @final
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """What of a command `transect reproduce` gives again; an option that stands in none of these is refused.
+    """What of a command `transect reproduce` gives again; an option that stands in neither is refused.
 
-    values: options that open nothing; data: those of which only data is read; models: those that name a model, which
-    opens on the reader's word alone; all by their names without dashes, in one text. argument: which of these three the
-    arguments are. writes: the options that say where to write, and what they get there, "" for the folder itself.
+    kinds: by option, as --table ("" for the arguments), whether its value is data that is only read, a model, which
+    opens on the reader's word alone, or a value that opens nothing. writes: the options that say where to write, and
+    what they get there, "" for the folder itself.
     """
 
-    values: str = ""
-    data: str = ""
-    models: str = ""
-    argument: str = ""
-    writes: Mapping[str, str] = field(default_factory=lambda: {"out": ""})
+    kinds: Mapping[str, str]
+    writes: Mapping[str, str]
 
     def kind(self, option: str) -> str:
-        """Which of values, data and models an option is, as --table, or "" of an argument; "" where it is none."""
-        names = {option.removeprefix("--"), option.removeprefix("--no-")}
-        kinds = {"values": self.values, "data": self.data, "models": self.models}
-        found = (kind for kind, known in kinds.items() if names & {*known.split()})
-        return next(found, "") if option else self.argument
+        """What an option opens, "" where that is not known."""
+        return self.kinds.get(option) or self.kinds.get(option.replace("--no-", "--", 1), "")
 
 
 def keep(context: typer.Context, folder: Path, rerun: Rerun) -> None:
@@ -116,7 +110,7 @@ def _words(parameter: Any, value: object, rerun: Rerun) -> Iterator[Word]:
         yield Word(option if value else parameter.secondary_opts[0])
         return
     for item in value if isinstance(value, list | tuple) else [value]:
-        yield Word(option, str(item)) if rerun.kind(option) == "values" else _with_file(option, str(item))
+        yield Word(option, str(item)) if rerun.kind(option) == "value" else _with_file(option, str(item))
 
 
 def _with_file(option: str, text: str) -> Word:

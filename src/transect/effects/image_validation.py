@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, final
+from typing import Annotated, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -13,6 +13,7 @@ from transect.effects.equal_quality import MARGIN, SCALE, QualityDifference, qua
 from transect.effects.intervals import share_by_subject
 from transect.effects.samples import Columns, read_columns
 from transect.errors import BadInput, UnknownName
+from transect.options import Option
 from transect.runs.wording import counted
 
 SOURCE: Final = "McDuff et al. 2019, Characterizing bias in classifiers using generative models, arXiv:1906.11891"
@@ -61,11 +62,27 @@ class Gates:
     (Wilson, 95 %), of 50 up to 7 %.
     """
 
-    differing: float = 0.05
-    quality: float = 2.5
-    unidentifiable: float = 0.0
-    quality_margin: float = MARGIN
-    images: int = 20
+    differing: Annotated[
+        float, Option("Gate: share of images seen as another condition.", names=("--max-differing",))
+    ] = 0.05
+    quality: Annotated[float, Option("Gate: mean quality, in its own units.", names=("--min-quality",))] = 2.5
+    unidentifiable: Annotated[
+        float,
+        Option(
+            "Gate: share of images of which most raters say that no face is identifiable.",
+            names=("--max-unidentifiable",),
+        ),
+    ] = 0.0
+    quality_margin: Annotated[
+        float,
+        Option("Gate: mean quality of any two levels differs by less, by its 90 % interval, in the question's units."),
+    ] = MARGIN
+    images: Annotated[
+        int,
+        Option(
+            "Gate: least rated images, overall and per level; those of a subject count once.", names=("--min-images",)
+        ),
+    ] = 20
 
     def __post_init__(self) -> None:
         for name in ("differing", "unidentifiable"):

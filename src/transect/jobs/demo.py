@@ -10,7 +10,7 @@ import typer
 
 from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult
-from transect.console.options import Device, Json, Seed
+from transect.console.options import Json
 from transect.console.results import show
 from transect.experiment import audit_studies, study
 from transect.experiment.audit_request import AuditRequest, RunSettings, with_settings
@@ -53,8 +53,8 @@ def demo(out: Path, *, subjects: int = 150, seed: int = 0, device: str = "cpu", 
 def command(
     out: Annotated[Path, typer.Option(help="The folder of the report and its studies.")] = Path("runs/demo"),
     subjects: Annotated[int, typer.Option(help="Subjects of each study; fewer take less time and show less.")] = 150,
-    seed: Seed = 0,
-    device: Device = "cpu",
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same subjects.")] = 0,
+    device: Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1, …")] = "cpu",
     json: Json = False,
 ) -> None:
     """As the function."""

@@ -33,10 +33,10 @@ from transect.protocols import Generator, Target
 from transect.records import Latents
 from transect.reports.directions import DirectionsNumbers, check_safetensors
 from transect.runs.table_inputs import TableLike, as_names
+from transect.targets import settings
 
 TRUTH: Final = "truth"
 _TARGET: Final = "target:"
-_MODEL: Final = "Model"
 
 
 @final
@@ -44,36 +44,19 @@ _MODEL: Final = "Model"
 class TargetSettings:
     """How the answers of a target are read, as `transect.ModelSettings` says; None leaves each at its default."""
 
-    task: Annotated[
-        str | None,
-        Option("The model's task: binary, multiclass, multilabel, detection, regression or embedding.", panel=_MODEL),
-    ] = None
-    preprocess: Annotated[Path | None, Option("TOML file with the model's preprocessing.", panel=_MODEL)] = None
-    classes: Annotated[
-        Sequence[str] | None, Option("Names of the model's classes, separated by commas.", str, panel=_MODEL)
-    ] = None
-    positive: Annotated[
-        str | None,
-        Option("The class or label that counts as yes; of a detector also several, separated by commas.", panel=_MODEL),
-    ] = None
-    threshold: Annotated[float | None, Option("Score from which the answer is yes.", panel=_MODEL)] = None
-    output: Annotated[
-        str | None,
-        Option("What the model returns: probability, logit, or the head of a detector, as yolov8.", panel=_MODEL),
-    ] = None
-    output_name: Annotated[
-        str | None, Option("Of an ONNX or TensorFlow Lite model with several outputs: the one to read.", panel=_MODEL)
-    ] = None
-    isolate: Annotated[
-        bool | None,
-        Option("Run the model in a separate process.", names=("--isolate/--no-isolate",), panel=_MODEL),
-    ] = None
+    task: Annotated[str | None, settings.TASK] = None
+    preprocess: Annotated[Path | None, settings.PREPROCESS] = None
+    classes: Annotated[Sequence[str] | None, settings.LABELS] = None
+    positive: Annotated[str | None, settings.POSITIVE] = None
+    threshold: Annotated[float | None, settings.THRESHOLD] = None
+    output: Annotated[str | None, settings.OUTPUT] = None
+    output_name: Annotated[str | None, settings.OUTPUT_NAME] = None
+    isolate: Annotated[bool | None, settings.ISOLATE] = None
 
     def given(self) -> dict[str, object]:
         """Those that are not None, as `resolve_targets` takes them."""
         known = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        classes = known.pop("classes")
-        known["labels"] = tuple(map(str.strip, classes.split(","))) if isinstance(classes, str) else classes
+        known["labels"] = known.pop("classes")
         return {name: value for name, value in known.items() if value is not None}
 
 
@@ -178,7 +161,7 @@ class Directions(Job[DirectionsNumbers]):
             metavar="OUT",
             argument=True,
             opens="write",
-            default=...,
+            needed=True,
         ),
     ] = None
     options: DirectionsOptions = field(default_factory=DirectionsOptions)
@@ -266,15 +249,7 @@ class Directions(Job[DirectionsNumbers]):
 
     def content(self, numbers: DirectionsNumbers) -> Content:
         """The figures of every attribute."""
-        return Content(
-            title="Fitted directions",
-            answer=[numbers.headline()],
-            remarks=numbers.notes,
-            warnings=numbers.cautions(),
-            table=numbers.table(),
-            rows=numbers.rows(),
-            terminal=numbers.lines(),
-        )
+        return numbers.content("Fitted directions")
 
 
 fit_directions = function(Directions, "fit_directions")

@@ -112,15 +112,7 @@ class Directions(Job[DirectionsNumbers]):
 
     def content(self, numbers: DirectionsNumbers) -> Content:
         """The figures of every attribute."""
-        return Content(
-            title="Imported directions",
-            answer=[numbers.headline()],
-            remarks=numbers.notes,
-            warnings=numbers.cautions(),
-            table=numbers.table(),
-            rows=numbers.rows(),
-            terminal=numbers.lines(),
-        )
+        return numbers.content("Imported directions")
 
 
 import_directions = function(Directions, "import_directions")

@@ -34,11 +34,4 @@ class Directions(Job[DirectionsNumbers]):
 
     def content(self, numbers: DirectionsNumbers) -> Content:
         """The figures of every attribute."""
-        return Content(
-            title="Fitted directions",
-            answer=[numbers.headline()],
-            warnings=numbers.cautions(),
-            table=numbers.table(),
-            rows=numbers.rows(),
-            terminal=numbers.lines(),
-        )
+        return numbers.content("Fitted directions")

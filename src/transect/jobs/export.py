@@ -13,6 +13,7 @@ from transect.job import Content, Job, Option, function
 from transect.reports.columns import Column, Table
 from transect.reports.exports import formats, model_card, performance_variation
 from transect.reports.exports.result_texts import results_of, tables_of, target_names, write_csv, write_parquet
+from transect.runs import working_folders
 from transect.runs.wording import counted
 
 Format = Literal["csv", "parquet", "latex", "model-card", "iso-19795-10", "mlflow", "wandb", "figures"]
@@ -82,6 +83,7 @@ class Export(Job[ExportNumbers]):
         """The files, written, or the run, logged."""
         run = Path(self.run)
         out = Path(self.out) if self.out is not None else (run if run.is_dir() else run.parent) / "export"
+        working_folders.check_folder(out)
         if self.to in ("mlflow", "wandb"):
             return ExportNumbers(str(run), self.to, str(out), (), self._logged(run, out))
         files = self._written(run, out)

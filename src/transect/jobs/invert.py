@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, cast, final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, cast, final
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from transect.engines.protocol import Engine
 from transect.engines.settings import EngineSettings
 from transect.errors import BadInput
 from transect.inversion.codes import BySearch, CodesRun, opened
-from transect.inversion.parts import ToolsPlan, medians_of, rows_of_run
+from transect.inversion.parts import ToolsPlan, medians_of
 from transect.inversion.pictures import Pictures
 from transect.inversion.settings import CodesFolder, Device, Fitted, ImagesToRead, InvertOptions
 from transect.inversion.twin_runs import (
@@ -39,12 +39,12 @@ from transect.inversion.twin_runs import (
     write_pairs,
 )
 from transect.inversion.twins import SIGNED, difference, rows_of_twins
-from transect.job import Content, Job, Option, function
+from transect.job import AnyJob, Content, Job, Option, function
 from transect.marks import Finder
 from transect.options import settings
 from transect.protocols import Generator
 from transect.reports.blocks import Paragraph, Part, Picture
-from transect.reports.codes import SHEET, CodesNumbers, medians_table, write_codes
+from transect.reports.codes import SHEET, CodesNumbers, write_codes
 from transect.reports.columns import Column, Table, decimals
 from transect.reports.sheets import contact_sheet
 from transect.runs.folder import write_atomically, write_json
@@ -142,7 +142,7 @@ class Invert(Job[InversionNumbers]):
     device: Device = "cpu"
     options: InvertOptions = field(default_factory=InvertOptions)
 
-    def instead(self) -> Job[Any]:
+    def instead(self) -> AnyJob:
         """With the generator faceworld, rendered twins. Raises BadInput for an option that they do not have."""
         if self.generator != FACEWORLD:
             return self
@@ -209,16 +209,7 @@ class Invert(Job[InversionNumbers]):
 
     def content(self, numbers: InversionNumbers) -> Content:
         """How many images have codes, and how near these come."""
-        headline, table = numbers.headline("inverted"), medians_table(numbers.median)
-        return Content(
-            title="Inversion",
-            answer=[headline],
-            remarks=numbers.remarks(),
-            table=table,
-            rows=lambda: rows_of_run(Path(numbers.out)),
-            parts=[numbers.pictures()],
-            terminal=[headline, table, *numbers.remarks(), *numbers.files()],
-        )
+        return numbers.content("Inversion", "inverted", numbers.median)
 
 
 @final

@@ -16,12 +16,12 @@ from transect.engines import settings as engines
 from transect.engines.protocol import Engine
 from transect.errors import BadInput
 from transect.inversion.codes import ByEncoder, CodesRun, opened, own_space
-from transect.inversion.parts import ToolsPlan, medians_of, rows_of_run
+from transect.inversion.parts import ToolsPlan, medians_of
 from transect.inversion.pictures import Pictures
 from transect.inversion.settings import CodesFolder, Device, EncodeOptions, Fitted, ImagesToRead
 from transect.job import Content, Job, Option, function
 from transect.protocols import Generator
-from transect.reports.codes import CodesNumbers, medians_table, write_codes
+from transect.reports.codes import CodesNumbers, write_codes
 from transect.runs.folder import write_json
 
 
@@ -128,16 +128,7 @@ class Encode(Job[EncodeNumbers]):
 
     def content(self, numbers: EncodeNumbers) -> Content:
         """How many images have codes, and how near these come."""
-        headline, table = numbers.headline("encoded"), medians_table(numbers.median)
-        return Content(
-            title="Encoding",
-            answer=[headline],
-            remarks=numbers.remarks(),
-            table=table,
-            rows=lambda: rows_of_run(Path(numbers.out)),
-            parts=[numbers.pictures()],
-            terminal=[headline, table, *numbers.remarks(), *numbers.files()],
-        )
+        return numbers.content("Encoding", "encoded", numbers.median)
 
 
 encode = function(Encode)

@@ -126,7 +126,6 @@ class Leakage(Job[LeakageNumbers]):
             "and one within the levels of another.",
             str,
             read=parse_columns,
-            default="",
             opens="value",
         ),
     ] = ()

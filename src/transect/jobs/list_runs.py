@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, final
 
 import pyarrow as pa
+from markupsafe import Markup
 
 from transect.errors import BadInput, TransectError
 from transect.job import Content, Job, Option, function
@@ -34,6 +34,9 @@ DEEPEST: Final = 4
 _LARGEST_PAGE: Final = 1 << 19
 """Bytes of a page that are read: its first screen."""
 _OURS: Final = re.compile(r'<meta name="generator" content="Transect [^"]*">')
+_TITLE: Final = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_ANSWER: Final = re.compile(r'<div class="answer">\s*<p[^>]*>(.*?)</p>', re.DOTALL)
+"""The first sentence of the answer of a page."""
 _ADVICE: Final = "write it again: transect report"
 
 
@@ -146,7 +149,7 @@ def _pages(folder: Path) -> Iterator[RunRow]:
     for path in sorted(page for page in folder.glob("*.html") if page.name != _OWN_PAGE):
         try:
             row = None if path.is_symlink() or not path.is_file() else _page(folder, path)
-        except (OSError, AssertionError, ValueError) as error:  # the parser's own check fails on some broken markup
+        except (OSError, ValueError) as error:
             row = _unreadable(folder, path.stem, error)
         if row is not None:
             yield row
@@ -158,48 +161,16 @@ def _page(folder: Path, path: Path) -> RunRow | None:
         text = file.read(_LARGEST_PAGE)
     if not _OURS.search(text):
         return None
-    page = _FirstScreen()
-    page.feed(text)
-    return RunRow(working_folders.name_of(folder), path.stem, (), page.title(), shortened(page.answer()), _date(path))
+    title, answer = (_words(pattern.search(text)) for pattern in (_TITLE, _ANSWER))
+    return RunRow(working_folders.name_of(folder), path.stem, (), title, shortened(answer), _date(path))
+
+
+def _words(found: re.Match[str] | None) -> str:
+    return one_line(Markup(found[1]).striptags()) if found else ""  # noqa: S704 - without its tags it is text
 
 
 def _date(path: Path) -> str:
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-@final
-class _FirstScreen(HTMLParser):
-    """The title of a page, and the first paragraph of its answer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._where = ""
-        self._depth = 0
-        self._texts: dict[str, list[str]] = {"title": [], "p": []}
-        self._answered = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "title" and not self._texts["title"]:
-            self._where = tag
-        if tag == "div" and dict(attrs).get("class") == "answer":
-            self._depth = 1
-        elif tag == "p" and self._depth and not self._answered:
-            self._where = tag
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == self._where:
-            self._answered = self._answered or tag == "p"
-            self._where = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._where:
-            self._texts[self._where].append(data)
-
-    def title(self) -> str:
-        return one_line(" ".join("".join(self._texts["title"]).split()))
-
-    def answer(self) -> str:
-        return one_line(" ".join("".join(self._texts["p"]).split()))
 
 
 _FILES: Final = ("run.json", "results.json", "checks.json")

@@ -111,7 +111,7 @@ class Match(Job[MatchNumbers]):
             "--pairs.",
             list[str],
             opens="data",
-            default=(),
+            needed=False,
             read=_weighted,
         ),
     ]

@@ -120,6 +120,11 @@ class Render(Job[RenderNumbers]):
 
     def compute(self) -> RenderNumbers:
         """The picture or data set, written."""
+        if not self.data_set and self._path.suffix.lower() != ".png":
+            raise BadInput(
+                f"--out {self._path}: expected a picture to write that ends in .png, got another name; choose one, or "
+                "give --data-set"
+            )
         settings = self.world or WorldSettings(generator=self.generator, image_size=self.image_size)
         world = open_shown(settings)
         design = _design(world, self.vary, self.hold, self.subjects, self.seed)

@@ -436,12 +436,12 @@ def words_of(
     models, options, arguments = [*trusted], [], []
     for word in record.words:
         kind = declared.kind(word.option)
-        if kind == "models":
+        if kind == "model":
             _check_model(word, folder, trusted)
         elif not kind:
             raise _damaged(folder, f"no {word.option or 'argument'!r}, got one")
-        value = word.text if kind == "values" else _input(word, folder, files)
-        if kind == "models":
+        value = word.text if kind == "value" else _input(word, folder, files)
+        if kind == "model":
             models.append(str(value))
         if word.option:
             options.append(word.option if value is None else f"{word.option}={value}")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, final
+from typing import Annotated, ClassVar, Final, final
 
 from markupsafe import Markup
 
@@ -35,7 +35,7 @@ from transect.experiment.costs import Cost
 from transect.experiment.search_calls import announce, conduct
 from transect.experiment.search_plan import SearchOptions, SearchPlan, opened_target, search_for
 from transect.experiment.worlds import WorldSettings
-from transect.job import Content, Job, Option, Out, function
+from transect.job import AnyJob, Content, Job, Option, Out, function
 from transect.protocols import Generator, TargetLike
 from transect.records import Estimate
 from transect.reports import builder
@@ -189,7 +189,7 @@ class Search(Job[SearchNumbers]):
             world, target, space, truth=self.truth, budget=self.budget, goal=self.goal, seed=self.seed, options=options
         )
 
-    def instead(self) -> Job[Any]:
+    def instead(self) -> AnyJob:
         """With --dry-run what the search costs."""
         return SearchCost(self) if self.dry_run else self
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, final
+from typing import Annotated, ClassVar, Final, Literal, final
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ from transect.experiment.marks_accuracy import (
 )
 from transect.job import Content, Job, Option, function
 from transect.reports.blocks import Part
-from transect.reports.columns import Column, Table
+from transect.reports.columns import AnyTable, Column, Table
 from transect.runs import folder as unfinished
 from transect.runs import manifest, working_folders
 from transect.runs.json_records import plain
@@ -159,7 +159,7 @@ class Verify(Job[VerifyNumbers]):
     def _files(self) -> RunFiles:
         """A run's files compared with its manifest, which is signed where that is asked for."""
         if self.run is None:
-            raise BadInput("run: expected the folder of a run, got none; give run=FOLDER")
+            raise BadInput("RUN: expected the folder of a run, got none; name it, as in: transect verify run runs/demo")
         if self.settings not in (None, MarksSettings()):
             raise BadInput("--finder and its options: expected none for a run's files, got some; leave them out")
         folder, key = working_folders.opened(self.run), None if self.key is None else Path(self.key)
@@ -201,7 +201,7 @@ def _of_marks(figures: MarksFigures) -> Content:
     )
 
 
-def _tables(figures: MarksFigures) -> Iterator[Table[Any]]:
+def _tables(figures: MarksFigures) -> Iterator[AnyTable]:
     """Groups, parts, the difference between tones, and why pictures are left out."""
     measure = figures.measure.strip(" ,")
     columns: list[Column[MarksGroup]] = [

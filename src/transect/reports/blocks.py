@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, Literal, final
 
 from markupsafe import Markup
 
-from transect.reports.columns import Item, Table
+from transect.reports.columns import AnyTable, Item
 from transect.reports.drawing.svg import Tick
 
 NOTHING: Final = Markup()
@@ -121,7 +121,7 @@ class DotPlot:
     rows: Sequence[Row | Heading | Axis]
     unit: str = ""
     style: str = ""
-    numbers: TextTable | Table[Any] | None = None
+    numbers: TextTable | AnyTable | None = None
     key: Markup = NOTHING
 
 
@@ -151,7 +151,7 @@ class Plot:
     caption: str
     drawing: Markup
     across: str = ""
-    numbers: TextTable | Table[Any] | None = None
+    numbers: TextTable | AnyTable | None = None
     key: Markup = NOTHING
     below: Markup = NOTHING
     style: str = "panel"
@@ -166,7 +166,7 @@ class Plots:
 
     plots: Sequence[Plot]
     style: str = "panels"
-    numbers: TextTable | Table[Any] | None = None
+    numbers: TextTable | AnyTable | None = None
     key: Markup = NOTHING
     caption: str = ""
 
@@ -208,7 +208,7 @@ Block = (
     | Facts
     | Bullets
     | TextTable
-    | Table[Any]
+    | AnyTable
     | DotPlot
     | Dots[Any]
     | Plot

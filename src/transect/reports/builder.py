@@ -1,17 +1,15 @@
-"""The one builder of pages: from the frozen record to one HTML text without scripts, network or other files; and a
-short page.
-"""
+"""The one builder of pages: from the frozen record to one HTML text without scripts, network or other files."""
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any, ClassVar, assert_never
+from typing import Any, assert_never
 
 from markupsafe import Markup, escape
 
@@ -35,14 +33,12 @@ from transect.reports.blocks import (
     Row,
     Subsection,
     TextTable,
-    summary,
 )
-from transect.reports.columns import Table, shown
+from transect.reports.columns import AnyTable, Table, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, joined, tag, ticks
 from transect.reports.saving import savable
 from transect.runs.folder import write_atomically, write_json
-from transect.runs.result import JobResult, Numbers_co
 
 
 def data_address(image: bytes | None) -> str:
@@ -116,11 +112,11 @@ def _block(block: Block) -> Markup:
             return _table(block)
         case DotPlot() | Dots():
             plot = block if isinstance(block, DotPlot) else _dot_plot(block)
-            return savable(_dots(plot), plot.numbers)
+            return savable(_dots(plot), plot)
         case Plot():
-            return savable(_plot(block), block.numbers)
+            return savable(_plot(block), block)
         case Plots():
-            return savable(_plots(block), block.numbers)
+            return savable(_plots(block), block)
         case _:
             return _enclosing(block)
 
@@ -151,7 +147,7 @@ def _facts(block: Facts) -> Markup:
     return tag("dl", joined(tag("div", pair) for pair in pairs), class_="facts")
 
 
-def _table(block: TextTable | Table[Any]) -> Markup:
+def _table(block: TextTable | AnyTable) -> Markup:
     if isinstance(block, Table):
         block = TextTable(block.title, *block.texts(), block.caption, block.numbers, block.names)
     aligned = ["n" if place in block.numbers else None for place in range(len(block.headings))]
@@ -218,37 +214,3 @@ def _plot(plot: Plot, css: str | None = None) -> Markup:
 def _plots(block: Plots) -> Markup:
     plots = block.key + tag("div", joined(_plot(plot, plot.style) for plot in block.plots), class_=block.style)
     return tag("figure", tag("figcaption", block.caption) + plots, class_="forest") if block.caption else plots
-
-
-class ShortPageResult(JobResult[Numbers_co]):
-    """A result whose page is short. TITLE: of the page; TABLE: of its table, which has the rows of `rows`."""
-
-    TITLE: ClassVar[str]
-    TABLE: ClassVar[str]
-
-    def title(self) -> str:
-        """The title of the page."""
-        return self.TITLE
-
-    def tables(self) -> Sequence[TextTable]:
-        """The tables of the page."""
-        return [TextTable(self.TABLE, *self.rows())]
-
-    def pictures(self) -> Sequence[Picture]:
-        """The pictures of the page; none by default."""
-        return ()
-
-    def notes(self) -> Sequence[str]:
-        """Lines below the answer; none by default."""
-        return ()
-
-    def page(self) -> Page:
-        """What the page shows."""
-        parts = [Part(f"table-{number}", table.title, (table,)) for number, table in enumerate(self.tables())]
-        if pictures := self.pictures():
-            parts.append(Part("pictures", "Pictures", pictures))
-        return Page(self.title(), (summary(Answer((self.headline(),), self.notes())), *parts))
-
-    def report(self, path: str | Path) -> Path:
-        """Write `<job>.html` and `<job>.json`, as `to_json`, into the folder `path`; return the page's path."""
-        return write(self.page(), Path(path) / f"{self.JOB}.html", self.to_json())

@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from transect.datasets.features import LATENTS, content_of_codes
 from transect.inversion.codes import CodesRun
-from transect.inversion.parts import ENCODER_R2
+from transect.inversion.parts import ENCODER_R2, rows_of_run
 from transect.reports.blocks import Part, Picture
 from transect.reports.columns import Column, Table
+from transect.reports.content import Content
 from transect.reports.sheets import paired_sheet
 from transect.runs.capabilities import description
 from transect.runs.folder import write_atomically
@@ -55,11 +56,22 @@ class CodesNumbers:
     sheet: str
     notes: tuple[str, ...] = ()
 
-    def headline(self, done: str) -> str:
-        """How many images have codes, and how many failed. done: what was done to them."""
-        return f"{counted(self.images, 'image')} {done} into {self.space}, {self.failed:,} failed"
+    def content(self, title: str, done: str, medians: DataclassInstance) -> Content:
+        """How many images have codes, and how near these come. done: what was done to them."""
+        headline = f"{counted(self.images, 'image')} {done} into {self.space}, {self.failed:,} failed"
+        table, remarks = _medians_table(medians), self._remarks()
+        sheet = Picture(Path(self.sheet).read_bytes(), _SHEET)
+        return Content(
+            title=title,
+            answer=[headline],
+            remarks=remarks,
+            table=table,
+            rows=lambda: rows_of_run(Path(self.out)),
+            parts=[Part("pictures", "Pictures", (sheet,))],
+            terminal=[headline, table, *remarks, f"latents: {self.latents}", f"sheet: {self.sheet}"],
+        )
 
-    def remarks(self) -> Sequence[str]:
+    def _remarks(self) -> Sequence[str]:
         """How good a fitted encoder is, and what a data set left out."""
         r2 = self.encoder_r2
         if r2 is None:
@@ -71,16 +83,8 @@ class CodesNumbers:
         )
         return [quality, *self.notes]
 
-    def pictures(self) -> Part:
-        """The sheet of reconstructions."""
-        return Part("pictures", "Pictures", (Picture(Path(self.sheet).read_bytes(), _SHEET),))
 
-    def files(self) -> Sequence[str]:
-        """Where the codes and the sheet are."""
-        return f"latents: {self.latents}", f"sheet: {self.sheet}"
-
-
-def medians_table(medians: DataclassInstance) -> Table[tuple[str, float | None]]:
+def _medians_table(medians: DataclassInstance) -> Table[tuple[str, float | None]]:
     """A row for each measure."""
     rows = [(field.name, getattr(medians, field.name)) for field in fields(medians)]
     columns: Sequence[Column[tuple[str, float | None]]] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, final
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 
 import pyarrow as pa
 
@@ -62,6 +62,10 @@ class Table(Generic[Item]):
         """The values as they are, a column for each; an interval is three: itself, _low and _high."""
         rows = [dict(pair for column in self.columns for pair in _values(column, r)) for r in self.records]
         return pa.Table.from_pylist(rows)
+
+
+AnyTable: TypeAlias = Table[Any]
+"""A table of whatever records."""
 
 
 def _values(column: Column[Item], record: Item) -> Iterator[tuple[str, object]]:

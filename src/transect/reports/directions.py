@@ -14,6 +14,7 @@ from transect.controls.directions import LEAK, Direction, angles, labelled_by_a_
 from transect.controls.learned import LINEAR, FittedDirections, write_directions
 from transect.errors import BadInput, RunFolderError
 from transect.reports.columns import Column, Table, decimals, significant
+from transect.reports.content import Content
 from transect.runs import model_files
 from transect.runs.json_records import hidden, plain
 from transect.runs.result import Unwritten
@@ -109,17 +110,18 @@ class DirectionsNumbers:
         name = described.get("name", "unknown") if isinstance(described, Mapping) else "unknown"
         return f"{counted(len(self.attributes), 'direction')} in space {self.space} of {name}"
 
-    def cautions(self) -> Sequence[str]:
-        """The warnings, each so called."""
-        return [f"Warning: {warning}" for warning in self.warnings]
-
-    def table(self) -> Table[DirectionNumbers]:
-        """A row for each attribute: what it was fitted to, how well, and between which values."""
-        return Table("Attributes", self.attributes, COLUMNS)
-
-    def lines(self) -> Sequence[str | Table[DirectionNumbers]]:
-        """What the terminal shows."""
-        return [self.table(), *self.notes, f"{self.out}: {self.headline()}"]
+    def content(self, title: str) -> Content:
+        """The figures of every attribute."""
+        table = Table("Attributes", self.attributes, COLUMNS)
+        return Content(
+            title=title,
+            answer=[self.headline()],
+            remarks=self.notes,
+            warnings=[f"Warning: {warning}" for warning in self.warnings],
+            table=table,
+            rows=self.rows(),
+            terminal=[table, *self.notes, f"{self.out}: {self.headline()}"],
+        )
 
     def rows(self) -> pa.Table:
         """A row for each attribute, with its figures but the origin."""

@@ -1,9 +1,9 @@
 """What a page offers to save of each figure: the figure as SVG, its numbers as CSV, as links that hold the file.
 
 A page has no script, and its policy lets it load nothing; a link with `download` and a data address needs neither.
-On a page a drawing's axes are HTML around an SVG whose positions are per cent; a saved figure is one picture that
-every program shows. The page may be another's: only elements and attributes that drawings consist of are kept. PNG
-is left to `transect export --to figures`: pixels would make a page several times as large.
+On a page a drawing's axes are HTML around an SVG whose positions are per cent; a saved figure is one picture in pixels
+that every program shows, drawn from the same record. PNG is left to `transect export --to figures`, which takes the
+files of a page's links: pixels would make a page several times as large.
 """
 
 from __future__ import annotations
@@ -11,105 +11,22 @@ from __future__ import annotations
 import base64
 import re
 import textwrap
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from html.parser import HTMLParser
 from importlib.resources import files
-from typing import Any, Final, final
+from typing import Final, TypeAlias, final
 
 from markupsafe import Markup
 
-from transect.reports.blocks import TextTable
-from transect.reports.columns import Table
-from transect.reports.drawing.svg import PLOT_HEIGHT, SERIES, tag
+from transect.errors import BadInput
+from transect.reports.blocks import Axis, DotPlot, Heading, Plot, Plots, Row, TextTable
+from transect.reports.columns import AnyTable, Table
+from transect.reports.drawing.svg import PLOT_HEIGHT, SERIES, Tick, tag
 from transect.runs.table_inputs import csv_of_rows
 
-_BLOCKS: Final = frozenset(
-    {"figcaption", "p", "td", "th", "li", "caption", "h2", "h3", "h4", "div", "figure", "b", "strong", "data"}
-)
-"""Elements whose words stand in one line."""
-_VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr"})
-
-
-@final
-@dataclass(slots=True)
-class Node:
-    """An element: its name and attributes, as the parser gives them in lower case, and what it holds."""
-
-    name: str
-    attributes: dict[str, str] = field(default_factory=dict)
-    children: list[Node | str] = field(default_factory=list)
-
-    @property
-    def classes(self) -> list[str]:
-        """The names of its class attribute."""
-        return self.attributes.get("class", "").split()
-
-    @property
-    def elements(self) -> list[Node]:
-        """The elements directly in it."""
-        return [child for child in self.children if isinstance(child, Node)]
-
-    def text(self, without: tuple[str, ...] = ()) -> str:
-        """All its words in one line. without: names of elements whose words do not count."""
-        parts = [
-            child if isinstance(child, str) else "" if child.name in without else child.text(without)
-            for child in self.children
-        ]
-        return " ".join("".join(parts).split()) if self.name in _BLOCKS else "".join(parts)
-
-    def walk(self) -> Iterator[Node]:
-        """It and every element within, in the order of the page."""
-        pending = [self]
-        while pending:
-            node = pending.pop()
-            yield node
-            pending += reversed(node.elements)
-
-    def find(self, *, name: str = "", css: str = "") -> list[Node]:
-        """The elements within of this name and class."""
-        return [
-            node
-            for node in self.walk()
-            if node is not self and name in ("", node.name) and (not css or css in node.classes)
-        ]
-
-
-@final
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.root = Node("")
-        self._open = [self.root]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_startendtag(tag, attrs)
-        if tag not in _VOID:
-            last = self._open[-1].children[-1]
-            if isinstance(last, Node):
-                self._open.append(last)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._open[-1].children.append(Node(tag, {name: value or "" for name, value in attrs}))
-
-    def handle_endtag(self, tag: str) -> None:
-        for place in range(len(self._open) - 1, 0, -1):
-            if self._open[place].name == tag:
-                del self._open[place:]
-                return
-
-    def handle_data(self, data: str) -> None:
-        self._open[-1].children.append(data)
-
-
-def read(html: str) -> Node:
-    """The tree of a text of HTML, below a nameless root."""
-    reader = _Reader()
-    reader.feed(str(html))  # a slice of `Markup` is `Markup` again, which takes half of the time
-    reader.close()
-    return reader.root
-
+Figure: TypeAlias = "DotPlot | Plot | Plots"
 
 _RULE: Final = re.compile(r"([^{}@]+)\{([^{}]*)\}")
 _DRAWS: Final = re.compile(r"(?:^|;)\s*(?:fill|stroke|opacity)")
@@ -165,22 +82,14 @@ def style_of(classes: set[str]) -> str:
     )
 
 
-_SHAPES: Final = {
+_LENGTHS: Final = {
     "line": ("x1", "x2", "y1", "y2"),
     "rect": ("x", "y", "width", "height"),
     "circle": ("cx", "cy", "r"),
     "text": ("x", "y"),
-    "polyline": (),
-    "polygon": (),
-    "path": (),
 }
-_KEPT: Final = ("class", "d", "dy", "fill-opacity", "text-anchor")
 _ACROSS: Final = frozenset({"x", "x1", "x2", "cx", "width"})
-_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?%?|-?\.\d+%?")
-_PATH: Final = re.compile(r"[MmLlHhVvZzCcSsQqTtAa0-9eE ,.+\-]*")
-_NAMES: Final = re.compile(r"[\w -]*")
-_MOST: Final = 100_000.0
-"""Pixels of any length: others are no drawing of a page."""
+_KEPT: Final = ("class", "d", "dy", "fill-opacity", "text-anchor")
 
 
 @final
@@ -195,86 +104,85 @@ class _Box:
     series: int | None = None
 
 
-def size_of(drawing: Node, width: float) -> tuple[float, float]:
-    """Width and height in pixels of a page's SVG in a place this wide."""
-    stated = drawing.attributes.get("width", "100%")
-    wide = min(_pixels(stated, width), width) if stated else width
-    high = drawing.attributes.get("height", "")
-    return wide, _pixels(high, PLOT_HEIGHT) if high else PLOT_HEIGHT
+def parsed(drawing: Markup) -> ET.Element:
+    """What `drawing.svg` drew, below an element of its own."""
+    text = f"<div>{drawing}</div>".replace("<wbr>", "").replace("&nbsp;", " ")  # what HTML has and XML has not
+    return ET.fromstring(text)  # noqa: S314 - it is made here
 
 
-def flattened(drawing: Node, x: float, y: float, width: float, height: float, series: Sequence[str] = ()) -> Markup:
-    """The drawing in this box. series: classes of an element around it, which give its marks their color."""
-    box = _Box(width, height, series=_series(series))
-    css = _classes(Node("", {"class": " ".join([*drawing.classes, *series])}))
-    place = f"translate({round(x, 2)} {round(y, 2)})"
-    return tag("g", _children(drawing, box), transform=place, class_=css)
+def _classes(element: ET.Element) -> list[str]:
+    return element.get("class", "").split()
 
 
-def _children(node: Node, box: _Box) -> Markup:
-    return Markup("").join(_element(child, box) for child in node.elements)
+def _with(element: ET.Element, css: str) -> Iterator[ET.Element]:
+    """The elements within that have a class."""
+    return (each for each in element.iter() if css in _classes(each))
 
 
-def _element(node: Node, box: _Box) -> Markup:
-    number = _series(node.classes)
+def _words(text: str) -> str:
+    """A text in one line, without markup."""
+    return " ".join((text.striptags() if isinstance(text, Markup) else text).split())
+
+
+def flattened(drawing: ET.Element, x: float, y: float, width: float, height: float, series: str = "") -> Markup:
+    """The drawing in this box. series: the class of an element around it, which gives its marks their color."""
+    classes = f"{drawing.get('class', '')} {series}".strip()
+    inside = _children(drawing, _Box(width, height, series=_series(series)))
+    return tag("g", inside, transform=f"translate({round(x, 2)} {round(y, 2)})", class_=classes or None)
+
+
+def _children(element: ET.Element, box: _Box) -> Markup:
+    return Markup("").join(_element(child, box) for child in element)
+
+
+def _element(element: ET.Element, box: _Box) -> Markup:
+    number = _series(element.get("class", ""))
     inside = box if number is None else replace(box, series=number)
-    if node.name == "g":
-        return tag("g", _children(node, inside), class_=_classes(node))
-    if node.name == "svg":
-        return _nested(node, inside)
-    return _shape(node, inside) if node.name in _SHAPES else Markup()
+    if element.tag == "g":
+        return tag("g", _children(element, inside), class_=element.get("class"))
+    if element.tag == "svg":
+        return _nested(element, inside)
+    return Markup() if element.tag in ("title", "desc") else _shape(element, inside)
 
 
-def _nested(node: Node, box: _Box) -> Markup:
+def _nested(element: ET.Element, box: _Box) -> Markup:
     """A stretched box, or a mark of a series at a position."""
-    if node.attributes.get("preserveaspectratio") == "none":
-        numbers = [float(part) for part in _NUMBER.findall(node.attributes.get("viewbox", ""))]
-        wide, high = numbers[2:4] if len(numbers) == 4 and min(numbers[2:4]) > 0 else (100.0, 100.0)
-        return _children(node, replace(box, across=box.width / wide, down=box.height / high))
-    x, y = _pixels(node.attributes.get("x", "0"), box.width), _pixels(node.attributes.get("y", "0"), box.height)
-    fill = colors()[f"s{box.series}"] if box.series is not None else colors()["accent"]
+    if "preserveAspectRatio" in element.attrib:
+        *_, wide, high = map(float, element.attrib["viewBox"].split())
+        return _children(element, replace(box, across=box.width / wide, down=box.height / high))
+    x, y = _pixels(element.attrib["x"], box.width), _pixels(element.attrib["y"], box.height)
+    fill = colors()["accent" if box.series is None else f"s{box.series}"]
     place = f"translate({round(x, 2)} {round(y, 2)})"
-    return tag("g", _children(node, box), transform=place, fill=fill, stroke=colors()["paper"])
+    return tag("g", _children(element, box), transform=place, fill=fill, stroke=colors()["paper"])
 
 
-def _shape(node: Node, box: _Box) -> Markup:
-    found: dict[str, object] = {}
-    for name in _SHAPES[node.name]:
-        if name in node.attributes:
-            found[name] = round(_pixels(node.attributes[name], box.width if name in _ACROSS else box.height), 2)
-    if node.name in ("polyline", "polygon"):
-        found["points"] = _points(node.attributes.get("points", ""), box)
+def _shape(element: ET.Element, box: _Box) -> Markup:
+    found: dict[str, object] = {
+        name: round(_pixels(element.attrib[name], box.width if name in _ACROSS else box.height), 2)
+        for name in _LENGTHS.get(element.tag, ())
+        if name in element.attrib
+    }
+    if "points" in element.attrib:
+        pairs = (pair.split(",") for pair in element.attrib["points"].split())
+        found["points"] = " ".join(
+            f"{round(float(x) * box.across, 2):g},{round(float(y) * box.down, 2):g}" for x, y in pairs
+        )
     for name in _KEPT:
-        if name in node.attributes and (name != "d" or _PATH.fullmatch(node.attributes["d"])):
-            found[name.replace("-", "_") if name != "class" else "class_"] = node.attributes[name]
-    if node.name == "text":
+        if name in element.attrib:
+            found["class_" if name == "class" else name.replace("-", "_")] = element.attrib[name]
+    if element.tag == "text":
         found["font_size"] = 11
-    return tag(node.name, node.text() if node.name == "text" else "", **found)
-
-
-def _points(points: str, box: _Box) -> str:
-    numbers = [float(part.rstrip("%")) for part in _NUMBER.findall(points)]
-    pairs = zip(numbers[::2], numbers[1::2], strict=False)
-    return " ".join(f"{round(a * box.across, 2):g},{round(b * box.down, 2):g}" for a, b in pairs)
+    return tag(element.tag, element.text or "", **found)
 
 
 def _pixels(text: str, whole: float) -> float:
-    """A length: pixels, or per cent of a whole; 0 for what is no length."""
-    found = _NUMBER.match(text.strip())
-    if found is None:
-        return 0.0
-    number = float(found.group().rstrip("%"))
-    pixels = number * whole / 100 if found.group().endswith("%") else number
-    return min(max(pixels, -_MOST), _MOST)
+    """A length: pixels, or per cent of a whole."""
+    return float(text.removesuffix("%")) * whole / 100 if text.endswith("%") else float(text)
 
 
-def _classes(node: Node) -> str | None:
-    names = " ".join(dict.fromkeys(node.classes))
-    return names if names and _NAMES.fullmatch(names) else None
-
-
-def _series(classes: Sequence[str]) -> int | None:
-    return next((int(css[1]) for css in classes if re.fullmatch(r"s[0-4]", css)), None)
+def _series(classes: str) -> int | None:
+    found = re.search(r"\bs([0-4])\b", classes)
+    return int(found[1]) if found else None
 
 
 WIDTH: Final = 720
@@ -332,19 +240,17 @@ def letters(
     )
 
 
-def standalone(figure: Node) -> Markup:
+def standalone(figure: Figure) -> Markup:
     """The SVG of a figure, or of several under one heading; on white, with its title for those who do not see it."""
     canvas = _Canvas(WIDTH - 2 * _MARGIN, _MARGIN, _MARGIN)
     _draw(canvas, figure)
-    height = round(canvas.y + _MARGIN)
-    classes = {css for node in figure.walk() for css in node.classes}
-    title = next((node.text() for node in figure.find(name="title") + figure.find(name="figcaption")), "Figure")
+    height, content = round(canvas.y + _MARGIN), Markup("\n").join(canvas.elements)
     ground = tag("rect", width=WIDTH, height=height, fill=colors()["paper"])
-    head = tag("title", title) + tag("style", Markup(style_of(classes)))  # noqa: S704 - our own style sheet
-    content = Markup("\n").join([head, ground, *canvas.elements])
+    classes = {name for found in re.findall(r'class="([^"]*)"', content) for name in found.split()}
+    head = tag("title", _title(figure)) + tag("style", Markup(style_of(classes)))  # noqa: S704 - our own style sheet
     return tag(
         "svg",
-        content,
+        Markup("\n").join([head, ground, content]),
         xmlns="http://www.w3.org/2000/svg",
         width=WIDTH,
         height=height,
@@ -353,112 +259,119 @@ def standalone(figure: Node) -> Markup:
     )
 
 
-_SIDE_BY_SIDE: Final = frozenset({"panels", "maps", "small-multiples", "proportions"})
-_TEXTS: Final = {"figcaption": (14, True), "h3": (15, True), "h4": (13, True), "p": (12, False), "li": (12, False)}
+def _title(figure: Figure) -> str:
+    """What the figure is called: its caption, or that of the first of several."""
+    if caption := _words(figure.caption) or (_title(figure.plots[0]) if isinstance(figure, Plots) else ""):
+        return caption
+    return "Figure"
 
 
-def _draw(canvas: _Canvas, node: Node) -> None:
-    """Draw a node below what is there; tables and what is folded are left out."""
-    classes = set(node.classes)
-    if node.name in ("details", "table", "img", "input", "label") or "save" in classes:
-        return
-    if "effect" in classes:
-        _row(canvas, node)
-    elif "plot" in classes or "square" in classes:
-        _plot(canvas, node)
-    elif "proportion" in classes:
-        _proportion(canvas, node)
-    elif "key" in classes and node.find(css="series"):
-        _legend(canvas, node)
-    elif classes & _SIDE_BY_SIDE:
-        _grid(canvas, node.elements)
-    elif node.name == "svg":
-        _picture(canvas, node)
-    elif node.name in _TEXTS:
-        _paragraph(canvas, node)
+def _draw(canvas: _Canvas, figure: Figure) -> None:
+    """Draw a figure below what is there."""
+    _caption(canvas, figure.caption)
+    _legend(canvas, figure.key)
+    match figure:
+        case DotPlot():
+            axis = [Axis(figure.ticks, figure.unit)] if figure.ticks else []
+            for row in (*axis, *figure.rows):
+                _row(canvas, row)
+        case Plot():
+            _plot(canvas, figure)
+        case Plots():
+            _grid(canvas, figure.plots)
+
+
+def _caption(canvas: _Canvas, caption: str) -> None:
+    """A caption, whose first words may stand out, in two lines."""
+    strong = re.match(r"\s*<(strong|b)>(.*?)</\1>(.*)", caption, re.DOTALL) if isinstance(caption, Markup) else None
+    if strong is None:
+        canvas.write(_words(caption), size=14, bold=True)
     else:
-        for child in node.elements:
-            _draw(canvas, child)
+        canvas.write(Markup(strong[2]).striptags(), size=14, bold=True)  # noqa: S704 - a part of markup
+        canvas.write(Markup(strong[3]).striptags().strip(" ,"), size=12, soft=True)  # noqa: S704 - as above
+    canvas.y += 4 if caption else 0
 
 
-def _paragraph(canvas: _Canvas, node: Node) -> None:
-    size, bold = _TEXTS[node.name]
-    if ends := node.find(css="ends"):
-        first, last = (one.text() for one in ends[0].elements[:2])
-        canvas.elements += [
-            letters(first, canvas.left, canvas.y + 12, soft=True),
-            letters(last, canvas.left + canvas.width, canvas.y + 12, soft=True, anchor="end"),
-        ]
-        canvas.y += 18
-        return
-    strong = node.find(name="strong") + node.find(name="b")
-    if strong and node.name == "figcaption":
-        canvas.write(strong[0].text(), size=size, bold=True)
-        rest = node.text().removeprefix(strong[0].text()).strip(" ,")
-        canvas.write(rest, size=12, soft=True)
-    else:
-        canvas.write(node.text(), size=size, bold=bold, soft="fine" in node.classes)
-    canvas.y += 4
-
-
-def _row(canvas: _Canvas, node: Node) -> None:
+def _row(canvas: _Canvas, row: Row | Heading | Axis) -> None:
     """A row of a dot plot: its label, its track, its numbers; of an axis the ticks."""
     label_width, value_width = _LABEL * canvas.width, _VALUE * canvas.width
     left = canvas.left + label_width + _GAP
     width = canvas.width - label_width - value_width - 2 * _GAP
-    if "axis" in node.classes:
-        for tick in node.find(css="tick"):
-            at = _length(tick.attributes.get("style", ""), width)
-            canvas.elements.append(letters(tick.text(), left + at, canvas.y + 12, 11, soft=True, anchor="middle"))
-        canvas.y += 20
-        return
-    texts = {css: " ".join(one.text() for one in node.find(css=css)[:1]) for css in ("label", "value")}
-    label_height = canvas.put(texts["label"], canvas.left, canvas.y + 3, label_width)
-    value_height = canvas.put(texts["value"], left + width + _GAP, canvas.y + 3, value_width, size=12)
-    height = max(label_height, value_height, 20) + 6
-    for track in node.find(name="svg")[:1]:
-        canvas.elements.append(flattened(track, left, canvas.y, width, height))
-    canvas.y += height
+    match row:
+        case Heading():
+            canvas.write(_words(row.text), bold=True)
+            canvas.y += 4
+        case Axis():
+            _ticks(canvas, row.ticks, left, width / 100)
+            canvas.y += 20
+        case Row():
+            label_height = canvas.put(_words(row.label), canvas.left, canvas.y + 3, label_width)
+            value = _words(row.value)
+            value_height = canvas.put(value, left + width + _GAP, canvas.y + 3, value_width, size=12)
+            height = max(label_height, value_height, 20) + 6
+            for track in _drawings(parsed(row.drawing)):
+                canvas.elements.append(flattened(track, left, canvas.y, width, height))
+            canvas.y += height
 
 
-def _length(style: str, whole: float) -> float:
-    """Pixels from the start: "left:33%" or "top:12px" of a length."""
-    value = style.partition(":")[2].strip().rstrip(";")
-    number = float(value.rstrip("%px") or 0.0)
-    return number * whole / 100 if value.endswith("%") else number
+def _ticks(canvas: _Canvas, ticks: Sequence[Tick], left: float, scale: float) -> None:
+    """Labels below each other's axis. scale: pixels of each unit of their positions."""
+    for at, text, _ in ticks:
+        place = left + at * scale
+        canvas.elements.append(letters(_words(text), place, canvas.y + 12, 11, soft=True, anchor="middle"))
 
 
-def _plot(canvas: _Canvas, node: Node) -> None:
-    """An SVG with ticks left of it and below."""
-    drawing = next((child for child in node.elements if child.name == "svg"), None)
-    if drawing is None:
-        return
-    width = canvas.width - _AXIS - _GAP
-    width, height = size_of(drawing, width)
-    left, top = canvas.left + _AXIS, canvas.y + 8
-    for axis in node.elements:
-        if "y-axis" in axis.classes:
-            for tick in axis.find(css="tick"):
-                at = top + _length(tick.attributes.get("style", ""), height)
-                canvas.elements.append(letters(tick.text(), left - 8, at + 4, 11, soft=True, anchor="end"))
-    canvas.elements.append(flattened(drawing, left, top, width, height))
-    canvas.y = top + height + 6
-    for axis in node.elements:
-        if "x-axis" in axis.classes:
+def _drawings(parent: ET.Element) -> list[ET.Element]:
+    """The drawings in an element, without those within them."""
+    return [each for each in parent.iter("svg") if each.get("role") == "img"]
+
+
+def _plot(canvas: _Canvas, plot: Plot) -> None:
+    """A drawing with its axes left of it and below."""
+    tree = parsed(plot.drawing)
+    for drawing in _drawings(tree):
+        ticks_up, below = (list(_with(tree, css)) for css in ("y-axis", "x-axis"))
+        has_axes = bool(ticks_up or below)
+        room = canvas.width - (_AXIS + _GAP if has_axes else 0)
+        width = min(_pixels(drawing.get("width", "100%"), room), room)
+        height = _pixels(drawing.get("height", f"{PLOT_HEIGHT}"), PLOT_HEIGHT)
+        left, top = canvas.left + (_AXIS if has_axes else 0), canvas.y + (8 if has_axes else 0)
+        for tick in (tick for axis in ticks_up for tick in _with(axis, "tick")):
+            at = top + _place(tick, height)
+            canvas.elements.append(letters(_said(tick), left - 8, at + 4, 11, soft=True, anchor="end"))
+        canvas.elements.append(flattened(drawing, left, top, width, height))
+        canvas.y = top + height + 6
+        for axis in below:
             canvas.y += _below(canvas, axis, left, width)
+    for line in parsed(plot.below).iter():
+        if line.tag in ("p", "li"):
+            canvas.write(_said(line), size=12, soft="fine" in _classes(line))
+            canvas.y += 4
+    if plot.across:
+        canvas.write(_words(plot.across), soft=True, size=12)
+        canvas.y += 4
 
 
-def _below(canvas: _Canvas, axis: Node, left: float, width: float) -> float:
+def _said(element: ET.Element) -> str:
+    return " ".join("".join(element.itertext()).split())
+
+
+def _place(tick: ET.Element, whole: float) -> float:
+    """Pixels from the start: "left:33%" or "top:12px" of a length."""
+    return _pixels(tick.get("style", ":0").partition(":")[2].removesuffix("px"), whole)
+
+
+def _below(canvas: _Canvas, axis: ET.Element, left: float, width: float) -> float:
     """Ticks below a plot, or labels that share its width; returns their height."""
-    ticks = axis.find(css="tick")
-    if "bands" not in axis.classes:
+    ticks = list(_with(axis, "tick"))
+    if "bands" not in _classes(axis):
         for tick in ticks:
-            at = left + _length(tick.attributes.get("style", ""), width)
-            canvas.elements.append(letters(tick.text(), at, canvas.y + 12, 11, soft=True, anchor="middle"))
+            at = left + _place(tick, width)
+            canvas.elements.append(letters(_said(tick), at, canvas.y + 12, 11, soft=True, anchor="middle"))
         return 22
     room, most = width / max(len(ticks), 1), 1
     for place, tick in enumerate(ticks):
-        lines = wrapped(tick.text(), room, 11)
+        lines = wrapped(_said(tick), room, 11)
         most = max(most, len(lines))
         for number, line in enumerate(lines):
             x, y = left + (place + 0.5) * room, canvas.y + 12 + 14 * number
@@ -466,61 +379,39 @@ def _below(canvas: _Canvas, axis: Node, left: float, width: float) -> float:
     return 8 + 14 * most
 
 
-def _proportion(canvas: _Canvas, node: Node) -> None:
-    """A share before and after, on an axis of 0 to 100 %."""
-    names = [child.text() for child in node.elements if child.name == "span" and "ends" not in child.classes]
-    for title in node.find(name="b")[:1]:
-        canvas.write(title.text(), size=12, bold=True)
-    for name, track in zip(names, node.find(name="svg"), strict=False):
-        canvas.put(name, canvas.left, canvas.y, 56, size=11, soft=True)
-        canvas.elements.append(flattened(track, canvas.left + 60, canvas.y, canvas.width - 80, 22))
-        canvas.y += 22
-    for text, x, anchor in (("0 %", 60.0, "start"), ("100 %", canvas.width - 20, "end")):
-        canvas.elements.append(letters(text, canvas.left + x, canvas.y + 10, 10, soft=True, anchor=anchor))
-    canvas.y += 18
-
-
-def _legend(canvas: _Canvas, node: Node) -> None:
+def _legend(canvas: _Canvas, key: Markup) -> None:
     """The key of a figure, as many entries a line as there is room."""
+    entries = list(_with(parsed(key), "series"))
     x = canvas.left
-    for entry in node.find(css="series"):
-        text = entry.text(without=("title", "desc")).strip()
+    for entry in entries:
+        text = _said(entry)
         needed = 40 + _PER_LETTER * 12 * len(text) + 16
         if x > canvas.left and x + needed > canvas.left + canvas.width:
             x, canvas.y = canvas.left, canvas.y + 20
-        for mark in entry.find(name="svg")[:1]:
-            inner = flattened(mark, x, canvas.y + 2, 30, 14, series=entry.classes)
-            canvas.elements.append(inner)
+        for mark in entry.findall("svg")[:1]:
+            canvas.elements.append(flattened(mark, x, canvas.y + 2, 30, 14, entry.get("class", "")))
         canvas.elements.append(letters(text, x + 36, canvas.y + 13))
         x += needed
-    canvas.y += 26
+    canvas.y += 26 if entries else 0
 
 
-def _picture(canvas: _Canvas, node: Node) -> None:
-    """An SVG without axes."""
-    width, height = size_of(node, canvas.width)
-    canvas.elements.append(flattened(node, canvas.left, canvas.y, width, height))
-    canvas.y += height + 6
-
-
-def _grid(canvas: _Canvas, cells: Sequence[Node]) -> None:
+def _grid(canvas: _Canvas, plots: Sequence[Plot]) -> None:
     """Figures beside each other: two in a row, and one where there is only one."""
-    columns = 1 if len(cells) < 2 else 2
+    columns = 1 if len(plots) < 2 else 2
     width = (canvas.width - (columns - 1) * 2 * _GAP) / columns
-    for row in (cells[start : start + columns] for start in range(0, len(cells), columns)):
+    for row in (plots[start : start + columns] for start in range(0, len(plots), columns)):
         lowest = canvas.y
-        for place, cell in enumerate(row):
+        for place, plot in enumerate(row):
             part = _Canvas(width, canvas.left + place * (width + 2 * _GAP), canvas.y)
-            _draw(part, cell)
+            _draw(part, plot)
             canvas.elements += part.elements
             lowest = max(lowest, part.y)
         canvas.y = lowest + _GAP
 
 
-GROUP: Final = "savable"
-"""The class of an element around a figure and its links."""
 _LONGEST_NAME: Final = 60
-_NUMBERS: Final = "data:text/csv;charset=utf-8;base64,"
+_SVG, _CSV = "data:image/svg+xml;base64,", "data:text/csv;charset=utf-8;base64,"
+_SAVED: Final = re.compile(rf'<a download="([^"]*)\.(?:svg|csv)" href="({re.escape(_SVG)}|{re.escape(_CSV)})([^"]*)"')
 _ENDS: Final = ("", " low", " high")
 
 
@@ -534,35 +425,53 @@ class SavedFigure:
     csv: str
 
 
-def savable(figure: Markup, numbers: TextTable | Table[Any] | None = None) -> Markup:
-    """The figure with its links below; as it is where it holds no drawing."""
-    tree = read(figure)
-    if not any(one.attributes.get("role") == "img" for one in tree.find(name="svg")):
-        return figure
-    rows = _rows_of_table(numbers) if numbers is not None else _rows(tree)
-    captions = (one.text() for one in tree.find(name="figcaption") + tree.find(name="title"))
-    name = _slug(next(filter(str.strip, captions), "figure") if numbers is None else numbers.title)
-    links = [_link(f"{name}.svg", "data:image/svg+xml;base64,", standalone(tree), "figure (SVG)")]
+def savable(drawn: Markup, figure: Figure) -> Markup:
+    """The figure, as it is drawn on the page, with its links below; as it is where it holds no drawing."""
+    if 'role="img"' not in drawn:
+        return drawn
+    numbers = figure.numbers
+    rows = _rows_of(figure) if numbers is None else _rows_of_table(numbers)
+    name = _slug(_title(figure) if numbers is None else _words(numbers.title))
+    links = [_link(f"{name}.svg", _SVG, standalone(figure), "figure (SVG)")]
     if rows:
-        links.append(_link(f"{name}.csv", _NUMBERS, csv_of_rows(rows), "numbers (CSV)"))
+        links.append(_link(f"{name}.csv", _CSV, csv_of_rows(rows), "numbers (CSV)"))
     words = Markup("Save: {}").format(Markup(", ").join(links))
-    return tag("div", figure + tag("p", words, class_="save"), class_=GROUP)
+    return tag("div", drawn + tag("p", words, class_="save"), class_="savable")
 
 
 def saved_figures(page: str) -> list[SavedFigure]:
-    """The figures of a page that `savable` marked, in order, drawn again from the page."""
-    found = []
-    for group in read(page).find(css=GROUP):
-        links = [link.attributes for save in group.find(css="save") for link in save.find(name="a")]
-        name = next((_slug(link.get("download", "").removesuffix(".svg")) for link in links), "figure")
-        addresses = [link.get("href", "") for link in links]
-        encoded = next((one.removeprefix(_NUMBERS) for one in addresses if one.startswith(_NUMBERS)), "")
+    """The figures that the links of a page hold, in order. Raises BadInput for one that no page of Transect has."""
+    found: list[SavedFigure] = []
+    for name, kind, encoded in _SAVED.findall(page):
         try:
-            csv = base64.b64decode(encoded, validate=True).decode("utf-8")
-        except ValueError:  # the page may be another's
-            csv = ""
-        found.append(SavedFigure(name, str(standalone(group)), csv))
+            text = base64.b64decode(encoded, validate=True).decode("utf-8")
+        except ValueError:
+            raise BadInput(f"{name}: expected a figure of Transect, got a broken one; write the page again") from None
+        if kind == _CSV and found:
+            found[-1] = replace(found[-1], csv=text)
+        elif kind == _SVG:
+            _check(name, text)
+            found.append(SavedFigure(_slug(name), text, ""))
     return found
+
+
+_ELEMENTS: Final = frozenset(
+    {"svg", "g", "title", "style", "text", "line", "rect", "circle", "path", "polyline", "polygon"}
+)
+
+
+def _check(name: str, svg: str) -> None:
+    """Raises BadInput for a picture of another program, which may load files or run a script."""
+    try:
+        found = list(ET.fromstring(svg).iter()) if "<!" not in svg else []  # noqa: S314 - without declarations
+    except ET.ParseError:
+        found = []
+    kinds = {each.tag.rpartition("}")[2] for each in found}
+    texts = [value for each in found for value in (*each.attrib.values(), each.text or "")]
+    names = {key for each in found for key in each.attrib}
+    unsafe = any(key.startswith("on") or key.endswith("href") for key in names) or any("url(" in text for text in texts)
+    if not found or unsafe or kinds - _ELEMENTS:
+        raise BadInput(f"{name}: expected a figure of Transect, got another picture; write the page again")
 
 
 def _slug(words: str) -> str:
@@ -576,57 +485,50 @@ def _link(name: str, kind: str, content: str, words: str) -> Markup:
     return tag("a", words, download=name, href=f"{kind}{encoded}")
 
 
-def _rows_of_table(table: TextTable | Table[Any]) -> list[list[str]]:
+def _rows_of_table(table: TextTable | AnyTable) -> list[list[str]]:
     """The texts of a table, whose markup holds the values; of a table of records without markup its values."""
     headings, texts = (table.headings, table.rows) if isinstance(table, TextTable) else table.texts()
     if isinstance(table, Table) and not any(isinstance(text, Markup) for row in texts for text in row):
         found = table.arrow()
         rows = ([_raw(value) for value in row.values()] for row in found.to_pylist())
         return [found.column_names, *rows] if len(found) else []
-    head = [_cell(text) for text in headings]
-    body = [[_cell(text) for text in row] for row in texts]
-    return _spread(head, body)
+    return _spread(headings, texts)
 
 
 def _raw(value: object) -> str:
     return "" if value is None or value != value else str(value)
 
 
-def _cell(text: str) -> Node:
-    """A text as a cell; of `Markup` what it holds."""
-    return Node("td", children=list(read(text).children) if isinstance(text, Markup) else [text])
+def _rows_of(figure: Figure) -> list[list[str]]:
+    """The numbers of a figure that gives none: of the rows of a dot plot."""
+    rows = (
+        [(row.label, row.value) for row in figure.rows if isinstance(row, Row)] if isinstance(figure, DotPlot) else []
+    )
+    return _spread(("row", "value"), rows) if rows else []
 
 
-def _rows(tree: Node) -> list[list[str]]:
-    """The numbers of a figure that gives none: of the rows of its dot plots."""
-    rows = [
-        [row.find(css="label")[0], row.find(css="value")[0]]
-        for row in tree.find(css="effect")
-        if "axis" not in row.classes and row.find(css="label") and row.find(css="value")
-    ]
-    return _spread([Node("th", children=["row"]), Node("th", children=["value"])], rows) if rows else []
-
-
-def _spread(head: Sequence[Node], body: Sequence[Sequence[Node]]) -> list[list[str]]:
+def _spread(headings: Sequence[str], texts: Sequence[Sequence[str]]) -> list[list[str]]:
     """Texts of a table, with a column for each number of a cell: an estimate, its lower and its upper end."""
-    numbers = [
-        [[str(data.attributes.get("value", "")) for data in cell.find(name="data")] for cell in row] for row in body
-    ]
-    widths = [max([len(row[at]) for row in numbers if at < len(row)], default=0) for at in range(len(head))]
-    headings = [name for node, width in zip(head, widths, strict=True) for name in _headings(node.text(), width)]
+    numbers = [[_values(cell) for cell in row] for row in texts]
+    widths = [max((len(row[at]) for row in numbers), default=0) for at in range(len(headings))]
+    named = [name for text, width in zip(headings, widths, strict=True) for name in _headings(_words(text), width)]
     rows = []
-    for row, found in zip(body, numbers, strict=True):
+    for row, found in zip(texts, numbers, strict=True):
         cells: list[str] = []
-        for at, width in enumerate(widths[: len(row)]):
-            values = found[at] if found[at] else [" ".join(row[at].text().split())]
+        for at, width in enumerate(widths):
+            values = found[at] or [_words(row[at])]
             cells += (values + [""] * width)[: max(width, 1)]
-        rows.append(cells + [""] * (len(headings) - len(cells)))
-    return [headings, *rows]
+        rows.append(cells)
+    return [named, *rows]
+
+
+def _values(cell: str) -> list[str]:
+    """The numbers that markup holds."""
+    return re.findall(r'<data\b[^>]*\bvalue="([^"]*)"', cell) if isinstance(cell, Markup) else []
 
 
 def _headings(text: str, width: int) -> list[str]:
     """The names of the columns of one that holds this many numbers."""
-    text = " ".join(text.split())
     if width == 2:
         return [text + end for end in _ENDS[1:]]
     if width == 3:

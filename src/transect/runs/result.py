@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar, get_type_hints
 
 import pyarrow as pa
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter
@@ -148,30 +148,11 @@ class Result(ABC):
 
 @dataclass(frozen=True)
 class JobResult(Result, Generic[Numbers_co]):
-    """The result of a job. Subclasses are frozen dataclasses that name the type of their numbers, a record.
-
-    JOB: the job's name, as "match". VERSION: of the JSON that `to_json` makes. NUMBERS: the type that the JSON Schema
-    describes, by default that of `numbers`.
-    """
-
-    JOB: ClassVar[str]
-    VERSION: ClassVar[int] = 1
-    NUMBERS: ClassVar[Any]
+    """The result of a job: its numbers, as a record."""
 
     numbers: Numbers_co
     """The numbers, as a record."""
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        types = [kind for base in getattr(cls, "__orig_bases__", ()) for kind in get_args(base)]
-        if types and not isinstance(types[0], TypeVar) and "NUMBERS" not in cls.__dict__:
-            cls.NUMBERS = types[0]
-
     def to_json(self) -> dict[str, Any]:
         """The numbers in JSON's types, as `--json` prints them and the job's JSON Schema describes them."""
         return dict(plain(self.numbers))
-
-    @classmethod
-    def schema(cls) -> dict[str, object]:
-        """The JSON Schema of `to_json`."""
-        return json_schema(cls.NUMBERS, cls.JOB, cls.VERSION)

@@ -150,7 +150,8 @@ def _words(change: Change, spec: Mapping[str, object], options: Mapping[str, str
     name = options.get(change.path) or _name(change.path, spec)
     was, now = _value(change.path, change.was), _value(change.path, change.is_now)
     hashed = any(isinstance(value, str) and _HASH.fullmatch(value) for value in (change.was, change.is_now))
-    if (change.of_model and not name.startswith("the library")) or hashed:
+    is_record = isinstance(change.was, Mapping) or isinstance(change.is_now, Mapping)
+    if (change.of_model and not name.startswith("the library")) or hashed or (is_record and change.path not in options):
         return f"{name} has changed"
     return f"{name} was {was} and is {now}"
 

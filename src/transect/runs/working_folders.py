@@ -56,6 +56,14 @@ def opened(place: str | Path, wanted: Wanted = lambda _name: True) -> Path:
     return mount.folder
 
 
+def check_folder(place: str | Path) -> None:
+    """Raises BadInput, before any work, where a folder to write is a file or below one."""
+    if not is_address(place):
+        found = next((each for each in (Path(place), *Path(place).parents) if each.exists()), Path())
+        if not found.is_dir():
+            raise BadInput(f"{place}: expected a folder to write, got the file {found}; choose another")
+
+
 def _mounted(address: str) -> Mount:
     store = object_storage.Store(address)
     above = Path(tempfile.mkdtemp(prefix="transect-")).resolve()

@@ -398,12 +398,15 @@ class FailureLog(FailureBudget):
         self.counted.append(("tell_once", text))
 
 
+TIMEOUT: Final = Option("Seconds that a model may take for an image.", panel=_PANEL, rare=True)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How patiently targets are asked: seconds an image, images a call, share of failed images that stops the run."""
 
-    timeout: Annotated[float, Option("Seconds that a model may take for an image.", panel=_PANEL, rare=True)] = 10.0
+    timeout: Annotated[float, TIMEOUT] = 10.0
     batch: Annotated[int, Option("Images in each call of a model.", panel=_PANEL, rare=True)] = 16
     max_failures: Annotated[
         float, Option("Stop when more than this share of images fails.", panel=_PANEL, rare=True)

@@ -10,7 +10,7 @@ from published import fits
 
 import transect
 from transect.errors import BadInput
-from transect.jobs.annotate.run import same_person
+from transect.jobs.annotate import same_person
 
 pytest.importorskip("sqlalchemy")
 
@@ -58,7 +58,7 @@ def test_validation_is_what_the_command_writes(project, run):
     result = project.validate()
     assert result.to_json() == json.loads((run / "validation.json").read_text())
     (study,) = result.numbers.values()
-    assert (study.groups[0].judged, study.groups[0].differing, result.passed) == (6, 0, False)
+    assert (study.groups[0].judged, study.groups[0].differing, study.passed) == (6, 0, False)
     assert result.table["attribute"].to_pylist() == ["", "face_shape", "face_shape"]
     fits(result)
 

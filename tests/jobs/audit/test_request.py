@@ -13,7 +13,6 @@ import transect
 from transect.cli.app import app
 from transect.experiment.audit_file import read_request
 from transect.experiment.audit_request import SECTIONS, AuditRequest, places
-from transect.jobs.audit import run
 
 VALUES = {
     "targets": ["audited:brightness"], "names": ["mine"], "preset": "face-attribute", "questions": "hiring", "judge": "vlm:judge", "vary": ["glasses", "age=20,60"], "steps": ["smile"], "step_unit": "direction", "hold": ["exposure"],
@@ -81,7 +80,9 @@ def typed(settings):
 def requested(monkeypatch):
     """The request that the command passes on."""
     seen = []
-    monkeypatch.setattr(run, "audit_cost", lambda target, request: SimpleNamespace(numbers=seen.append(request)))
+    monkeypatch.setattr(
+        "transect.jobs.audit.audit_cost", lambda target, request: SimpleNamespace(numbers=seen.append(request))
+    )
     monkeypatch.setattr("transect.experiment.costs.show", lambda cost, as_json: None)
 
     def request(*words):

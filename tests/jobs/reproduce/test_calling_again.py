@@ -136,9 +136,9 @@ def test_a_job_declares_each_of_its_options(job):
             continue
         is_option = parameter.param_type_name == "option"
         kind = rerun.kind(parameter.opts[0] if is_option else "")
-        assert kind in (("data", "models") if _is_path(parameter) else ("values", "data", "models")), parameter.name
+        assert kind in (("data", "model") if _is_path(parameter) else ("value", "data", "model")), parameter.name
         options |= {parameter.opts[0].removeprefix("--")} if is_option else set()
-    assert {*rerun.values.split(), *rerun.data.split(), *rerun.models.split()} == options
+    assert {name.removeprefix("--") for name, kind in rerun.kinds.items() if name and kind} == options
 
 
 def test_every_option_of_a_job_that_is_made_again_says_what_it_opens():

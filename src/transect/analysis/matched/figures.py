@@ -19,12 +19,11 @@ from transect.datasets.parquet import PictureColumn
 from transect.designs.matching import propensity
 from transect.effects.matched_pairs import Balance, Cell, Side, joint
 from transect.records import Estimate
-from transect.reports.blocks import Block, DotPlot, Folded, Paragraph, Plot, Plots, Row, TextTable
+from transect.reports.blocks import Axis, Block, DotPlot, Folded, Heading, Paragraph, Plot, Plots, Row, TextTable
 from transect.reports.builder import data_address
 from transect.reports.columns import Column, Table, decimals
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Scale, Tick, covering, joined, tag, tick_text
-from transect.reports.saving import savable
 
 MOST_PAIRS: Final = 60
 MOST_REFUSED: Final = 30
@@ -33,6 +32,7 @@ LOVE_ROWS: Final = 10
 PANELS: Final = 6
 """Panels of shares that are not folded."""
 _BINS: Final = 24
+_SHARE_TICKS: Final = [Tick(at, f"{at:g}", at) for at in (0.0, 50.0, 100.0)]
 _JOINT: Final = 3
 """Covariates whose combinations are shown."""
 _WIDEST_OVERLAP: Final = 1024
@@ -102,27 +102,26 @@ def _key(number: int) -> Markup:
     return tag("span", mark, class_=f"series s{number}")
 
 
-def shares(name: str, title: str, found: Sequence[Share], treated: str, control: str) -> Markup:
-    """A panel for each share, in both groups, before and after; its numbers can be saved."""
-    panels = [_share(f"{name}-{number}", share, treated, control) for number, share in enumerate(found)]
+def shares(name: str, title: str, found: Sequence[Share], treated: str, control: str) -> DotPlot:
+    """Each share in both groups, before and after."""
+    times = [(what, when, side) for what, *both in found for when, side in zip(("before", "after"), both, strict=True)]
     rows = [
         (what, when, *map(str, (side.treated, *side.treated_interval, side.control, *side.control_interval)))
-        for what, *both in found
-        for when, side in zip(("before", "after"), both, strict=True)
+        for what, when, side in times
     ]
     ends = [f"{group}{end}" for group in (treated, control) for end in ("", " low", " high")]
-    numbers = TextTable(title, (name, "images", *ends), rows)
-    return savable(tag("div", joined(panels), class_="proportions"), numbers)
-
-
-def _share(name: str, share: Share, treated: str, control: str) -> Markup:
-    lines, (title, *both) = [], share
-    for when, side in zip(("before", "after"), both, strict=True):
+    drawn: list[Row | Heading | Axis] = []
+    for number, (what, when, side) in enumerate(times):
         percent = [decimals(100 * part, 1) for part in (side.treated, side.control)]
-        words = f"{title} {when}: {percent[0]} % of {treated}, {percent[1]} % of {control}"
-        lines.append(tag("span", when) + svg.track(f"{name}-{when}", words, "", [(0, 1), (100, 1)], _share_marks(side)))
-    axis = tag("span") + tag("span", tag("span", "0 %") + tag("span", "100 %"), class_="fine ends")
-    return tag("div", tag("b", title) + joined(lines) + axis, class_="proportion")
+        words = f"{what} {when}: {percent[0]} % of {treated}, {percent[1]} % of {control}"
+        track = svg.track(
+            f"{name}-{number}", words, "", [(tick.at, tick.value) for tick in _SHARE_TICKS], _share_marks(side)
+        )
+        drawn += [Heading(what, 4)] if when == "before" else []
+        drawn.append(Row(when, track, ", ".join(percent)))
+    return DotPlot(
+        "", _SHARE_TICKS, drawn, f"%, {treated} and {control}", numbers=TextTable(title, (name, "images", *ends), rows)
+    )
 
 
 def _share_marks(side: Side | Cell) -> list[Interval]:
@@ -254,10 +253,6 @@ def binned(groups: Groups) -> tuple[tuple[float, float], list[Histogram]]:
     return (low, high), [Histogram(name, *both) for name, both in heights.items()]
 
 
-def _shares_in(group: Float[np.ndarray, " _"], edges: Float[np.ndarray, " _"]) -> Float[np.ndarray, " _"]:
-    return np.asarray(np.histogram(group, edges)[0] / max(len(group), 1))
-
-
 def histograms(name: str, words: str, groups: Groups, digits: int) -> tuple[list[str], Plots]:
     """The ends of the axis in words, and the plots."""
     edges, drawn = binned(groups)
@@ -269,7 +264,7 @@ def histograms(name: str, words: str, groups: Groups, digits: int) -> tuple[list
         for (low, high), treated, control in zip(bins, panel.treated, panel.control, strict=True)
     ]
     headings = ("images", "from", "to", "treated, % of the highest bar", "control, % of the highest bar")
-    foot = tag("span", tag("span", ends[0]) + tag("span", ends[1]), class_="ends")
+    foot = f"{ends[0]} to {ends[1]}"
     plots = []
     for number, panel in enumerate(drawn):
         drawing = svg.histograms(f"{name}-{number}", f"{words}, {panel.title}", panel.treated, panel.control)

@@ -9,6 +9,7 @@ import os
 import socket
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, final
+from urllib.parse import urlsplit
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -157,3 +158,21 @@ def taken(host: str, port: int, error: OSError | None = None) -> BadInput:
         f"--port {port}: expected a free port, found another program on it (started earlier?): stop that, or choose "
         "another --port; --port 0 takes any free one"
     )
+
+
+def reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[str]]:
+    """The address that links begin with, where it is known, and the names that the server answers to."""
+    if public_url is not None:
+        try:
+            parts = urlsplit(public_url)
+            port = "" if parts.port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f":{parts.port}"
+        except ValueError:
+            parts, port = urlsplit(""), ""
+        more = parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc
+        if parts.scheme not in ("http", "https") or not parts.hostname or more:
+            raise BadInput(
+                f"--public-url: expected an address such as https://rate.example, got {public_url!r}; fix it"
+            )
+        name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        return f"{parts.scheme}://{name}{port}", LOOPBACK | {parts.hostname}
+    return None, LOOPBACK if host in LOOPBACK else frozenset()

@@ -6,16 +6,24 @@ Rerun the command to resume; the output is byte-identical.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar, final
 
+import pyarrow as pa
 import typer
 
 from transect.console.options import on_command_line, with_options
 from transect.console.results import show, table
 from transect.errors import BadInput
 from transect.experiment.audit_request import AuditRequest, with_settings
+from transect.experiment.costs import Cost
+from transect.job import Content, Job, function
 from transect.options import read
+from transect.protocols import TargetLike
+from transect.records import Quote
+from transect.reports.columns import Column, Table
+from transect.runs.wording import counted
 from transect.texts import say
 
 if TYPE_CHECKING:
@@ -39,23 +47,56 @@ def command(
     **given: object,
 ) -> None:
     """An audit with the settings of a preset, over these those of a file, over these those of the command line."""
+    from transect.experiment import costs
     from transect.experiment.audit_file import read_settings
     from transect.experiment.presets import with_preset
-    from transect.jobs.audit.run import audit, audit_cost
+    from transect.jobs.audit.run import audit
 
     typed = read(AuditRequest, on_command_line(context, given))
     stored = {} if config is None else read_settings(config)
     request = with_settings(AuditRequest(), with_preset({**stored, **typed}))
     required = _required(config, request) if check else ()
     if request.run.dry_run:
-        from transect.experiment import costs
-
         costs.show(audit_cost(None, request).numbers, request.run.json)
         return
     result = audit(None, request)
     show(result, request.run.json, *result.blocks(), page=result.page)
     if required:
         _check(result.folder, required, request.run.json)
+
+
+@final
+@dataclass(frozen=True)
+class AuditCost(Job[Cost]):
+    """What an audit would cost at most: images, calls and money by target. No target is called and nothing is written.
+
+    Raises BadInput or UnknownName for what `audit` refuses of the design, the truths and the outcomes.
+    """
+
+    KEPT: ClassVar = False
+
+    target: TargetLike | Sequence[TargetLike] | None = None
+    request: AuditRequest | None = None
+    quiet: bool = field(default=False, init=False)
+
+    def compute(self) -> Cost:
+        """The quotes of all targets."""
+        from transect.jobs.audit.run import cost
+
+        return cost(self.target, self.request)
+
+    def content(self, numbers: Cost) -> Content:
+        """Images, calls and money, and a row per target."""
+        from transect.experiment.costs import line
+
+        money = "in several currencies" if numbers.cost is None else f"{numbers.cost:.9g} {numbers.currency}".rstrip()
+        said = f"{counted(numbers.images, 'image')}; at most {counted(numbers.calls, 'metered call')}; cost {money}"
+        columns: list[Column[Quote]] = [Column("target", "target"), Column("cost", line)]
+        rows = pa.Table.from_pylist([asdict(quote) for quote in numbers.targets])
+        return Content("Cost of an audit", [said], table=Table("Targets", numbers.targets, columns), rows=rows)
+
+
+audit_cost = function(AuditCost, "audit_cost")
 
 
 def _required(config: Path | None, request: AuditRequest) -> Sequence[Requirement]:

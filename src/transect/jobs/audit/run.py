@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from transect.analysis import reporting
-from transect.analysis.audit_result import AuditResult, CostResult
+from transect.analysis.audit_result import AuditResult
 from transect.effects.outcomes import OUTCOMES
 from transect.effects.preferences import PREFERRED
 from transect.engines import settings as engines
@@ -135,13 +135,8 @@ def audit_preset(name: str, **settings: object) -> AuditRequest:
     return with_settings(AuditRequest(), with_preset({**settings, "preset": name}))
 
 
-def audit_cost(
-    target: TargetLike | Sequence[TargetLike] | None = None, request: AuditRequest | None = None
-) -> CostResult:
-    """What an audit would cost at most: images, calls and money by target. No target is called and nothing is written.
-
-    Raises BadInput or UnknownName for what `audit` refuses of the design, the truths and the outcomes.
-    """
+def cost(target: TargetLike | Sequence[TargetLike] | None, request: AuditRequest | None) -> costs.Cost:
+    """What an audit would cost at most; no target is called and nothing is written."""
     whole = with_settings(request or AuditRequest(), {})
     whole = expanded(whole if target is None else replace(whole, targets=_listed(target)))
     with audit_plan.planned(whole) as (targets, pairs, designed, lines):
@@ -149,7 +144,7 @@ def audit_cost(
         shown = [each for each in designed if planned.shows_pairs(each)]
         paired = two_images.quotes(pairs, sum(two_images.count(each.design, each.matched) for each in shown))
         images, _ = audit_plan.size(whole, targets, designed, lines)
-        return CostResult(costs.total([*costs.quotes(targets, images, side), *paired]))
+        return costs.total([*costs.quotes(targets, images, side), *paired])
 
 
 def _announce_preset(

@@ -19,7 +19,7 @@ import typer
 from transect.console.options import Json, with_options
 from transect.errors import MissingExtra
 from transect.job import Option, function
-from transect.options import built, read
+from transect.options import asked
 from transect.runs import working_folders
 from transect.runs.json_records import dumps
 from transect.runs.parts import announcing_stages
@@ -162,7 +162,7 @@ def command(
     **given: object,
 ) -> None:
     """As the function, until it is stopped."""
-    with replace(built(View, read(View, given)), quiet=json).result() as page:
+    with replace(asked(View, given), quiet=json).result() as page:
         try:
             _announce(page, json)
             if browser and not json:

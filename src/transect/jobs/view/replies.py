@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -111,7 +111,7 @@ DIGITS: Final = 16
 _LONGEST: Final = 300
 
 
-def about(index: Index) -> dict[str, Any]:
+def about(index: Index) -> dict[str, object]:
     """The runs, what images are filtered by (attributes that were set come first), and the targets."""
     facets = [_facet(index, name) for name, values in index.values.items() if np.isfinite(values).any()]
     facets.sort(key=lambda facet: not facet["set"])
@@ -126,13 +126,13 @@ def about(index: Index) -> dict[str, Any]:
     }
 
 
-def lines(index: Index, rows: np.ndarray, wanted: Wanted) -> list[dict[str, Any]]:
+def lines(index: Index, rows: np.ndarray, wanted: Wanted) -> list[dict[str, object]]:
     """One entry per image: where it is, what was set, what the target said, and the number that it is sorted by."""
     sorted_by = None if wanted.sort == "order" else sort_key(index, wanted)
     return [_line(index, row, wanted.target, sorted_by) for row in rows.tolist()]
 
 
-def pair_lines(index: Index, pairs: Pairs, start: int, stop: int) -> list[dict[str, Any]]:
+def pair_lines(index: Index, pairs: Pairs, start: int, stop: int) -> list[dict[str, object]]:
     """One entry per pair: both images, and the difference right less left where both have a score or answer."""
     first, other = pairs.targets
     here = replace(pairs, left=pairs.left[start:stop], right=pairs.right[start:stop])
@@ -147,7 +147,7 @@ def pair_lines(index: Index, pairs: Pairs, start: int, stop: int) -> list[dict[s
     ]
 
 
-def transect_reply(index: Index, name: str, subject: int) -> dict[str, Any]:
+def transect_reply(index: Index, name: str, subject: int) -> dict[str, object]:
     """One subject of a run and its neighbours: the axes, and each image, by cell, with the answers of all targets."""
     number = index.named(name)
     run = index.runs[number]
@@ -169,7 +169,7 @@ def transect_reply(index: Index, name: str, subject: int) -> dict[str, Any]:
     }
 
 
-def image_reply(index: Index, row: int) -> dict[str, Any]:
+def image_reply(index: Index, row: int) -> dict[str, object]:
     """One image with every column of its tables: of the image, and of each target's predictions."""
     run, place = index.place(row)
     part, at = int(run.part[place]), int(run.row[place])
@@ -184,12 +184,12 @@ def image_reply(index: Index, row: int) -> dict[str, Any]:
     }
 
 
-def _with_answers(index: Index, run: RunColumns, row: int) -> dict[str, Any]:
+def _with_answers(index: Index, run: RunColumns, row: int) -> dict[str, object]:
     answers = {_text(name): _answer(index, name, row) for name in run.targets}
     return {**_line(index, row, "", None), "answers": answers}
 
 
-def _answer(index: Index, target: str, row: int) -> dict[str, Any]:
+def _answer(index: Index, target: str, row: int) -> dict[str, object]:
     """What a target said of an image: whether it was asked, yes or no, the score, right or not, why no answer."""
     said = index.target(target)
     reason = str(said.reasons[row])
@@ -209,7 +209,7 @@ def caption(index: Index, row: int) -> str:
     return ", ".join(settings) or _text(str(run.ids[place]))
 
 
-def _line(index: Index, row: int, target: str, sorted_by: np.ndarray | None) -> dict[str, Any]:
+def _line(index: Index, row: int, target: str, sorted_by: np.ndarray | None) -> dict[str, object]:
     run, place = index.place(row)
     return {
         "row": row,
@@ -224,7 +224,7 @@ def _line(index: Index, row: int, target: str, sorted_by: np.ndarray | None) -> 
     }
 
 
-def _run(run: RunColumns) -> dict[str, Any]:
+def _run(run: RunColumns) -> dict[str, object]:
     return {
         "name": _text(run.name),
         "images": len(run),
@@ -240,7 +240,7 @@ def _run(run: RunColumns) -> dict[str, Any]:
     }
 
 
-def _facet(index: Index, name: str) -> dict[str, Any]:
+def _facet(index: Index, name: str) -> dict[str, object]:
     """How images are filtered by an attribute: by its levels where there are few, else by a range."""
     attribute = next(run.attributes[name] for run in index.runs if name in run.attributes)
     values = index.values[name]
@@ -257,7 +257,7 @@ def _facet(index: Index, name: str) -> dict[str, Any]:
     }
 
 
-def _target(index: Index, name: str) -> dict[str, Any]:
+def _target(index: Index, name: str) -> dict[str, object]:
     entry = next(run.targets[name] for run in index.runs if name in run.targets)
     said = index.answers[name]
     return {

@@ -353,7 +353,7 @@ def _size(found: Any) -> int:
     return int(found.nbytes) if isinstance(found, np.ndarray) else int(found.left.nbytes + found.right.nbytes)
 
 
-def _json(value: Any) -> Response:
+def _json(value: object) -> Response:
     return Response(dumps(value, None), media_type="application/json")
 
 

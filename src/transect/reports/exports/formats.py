@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, cast, get_args
 import pyarrow as pa
 
 from transect.errors import BadInput, MissingExtra
+from transect.reports.entries import JsonObject
 from transect.reports.exports.result_texts import cell, effect_cells, effect_headings, level, rate_cells, tests
 from transect.reports.saving import FONT, SavedFigure, saved_figures
 from transect.runs.folder import write_atomically
@@ -63,7 +64,7 @@ def latex_table(caption: str, label: str, headings: Sequence[str], rows: Sequenc
     )
 
 
-def write_latex(results: Mapping[str, Any], out: Path) -> list[Path]:
+def write_latex(results: JsonObject, out: Path) -> list[Path]:
     """Write effects.tex and rates.tex, for a document that uses booktabs."""
     texts = {"effects.tex": _effects(results), "rates.tex": _rates(results)}
     for name, text in texts.items():
@@ -74,7 +75,7 @@ def write_latex(results: Mapping[str, Any], out: Path) -> list[Path]:
 _HEAD: Final = "% needs \\usepackage{booktabs}\n"
 
 
-def _effects(results: Mapping[str, Any]) -> str:
+def _effects(results: JsonObject) -> str:
     rows = [effect_cells(row, results) for row in results["effects"]]
     caused = all(row["basis"] == "experimental" for row in results["effects"])
     what = "Effects of single attributes" if caused else "Differences between groups"
@@ -82,7 +83,7 @@ def _effects(results: Mapping[str, Any]) -> str:
     return latex_table(caption, "transect-effects", effect_headings(results), rows, 3)
 
 
-def _rates(results: Mapping[str, Any]) -> str:
+def _rates(results: JsonObject) -> str:
     rows = [[cell(row, results), *rate_cells(row, results)] for row in results["rates"] if row["order"] <= 1]
     headings = ["Images with", "Model", "Outcome", "Rate or mean", f"{level(results)} interval", "Images"]
     caption = f"Rates by level, shares in per cent: {results['title']}."
@@ -155,7 +156,7 @@ _Mode = Literal["online", "offline", "disabled", "shared"]
 _FILES: Final = ("results.json", "report.html", "effects.parquet")
 
 
-def metrics(results: Mapping[str, Any]) -> dict[str, float]:
+def metrics(results: JsonObject) -> dict[str, float]:
     """Every effect and every overall rate with the ends of its interval, by study, target, outcome and name.
 
     What is not estimable is left out here, and stands in the tables with its reason.
@@ -174,9 +175,7 @@ def metrics(results: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def _with_ends(
-    name: str, value: float | None, row: Mapping[str, Any], more: Mapping[str, float | None]
-) -> dict[str, float]:
+def _with_ends(name: str, value: float | None, row: JsonObject, more: Mapping[str, float | None]) -> dict[str, float]:
     """Names with the letters that both services take."""
     clean = _NOT_IN_A_NAME.sub(" ", name).replace("//", "/")[: _LONGEST - 20].strip()
     numbers = {clean: value, f"{clean}/low": row["low"], f"{clean}/high": row["high"]}
@@ -184,7 +183,7 @@ def _with_ends(
     return {key: float(number) for key, number in numbers.items() if number is not None}
 
 
-def settings(results: Mapping[str, Any]) -> dict[str, str]:
+def settings(results: JsonObject) -> dict[str, str]:
     """What identifies the run: versions, seeds, subjects, targets. No setting of a server is among them."""
     studies = results["studies"]
     return {
@@ -204,7 +203,7 @@ def artifacts(run: Path) -> list[Path]:
     return [run / name for name in _FILES if (run / name).is_file()]
 
 
-def to_mlflow(results: Mapping[str, Any], run: Path, out: Path, project: str) -> str:
+def to_mlflow(results: JsonObject, run: Path, out: Path, project: str) -> str:
     """Log to MLFLOW_TRACKING_URI, or else to the database mlflow.db in `out`; returns where the run is."""
     try:
         from mlflow import MlflowClient
@@ -235,7 +234,7 @@ def to_mlflow(results: Mapping[str, Any], run: Path, out: Path, project: str) ->
     return f"run {number} of experiment {project}" + ("" if stated else f" in {uri}")
 
 
-def to_wandb(results: Mapping[str, Any], tables: Mapping[str, pa.Table], run: Path, out: Path, project: str) -> str:
+def to_wandb(results: JsonObject, tables: Mapping[str, pa.Table], run: Path, out: Path, project: str) -> str:
     """Log to Weights & Biases in the mode of WANDB_MODE, or else offline in `out`; returns where the run is."""
     try:
         import wandb

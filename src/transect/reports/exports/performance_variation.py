@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from transect.errors import BadInput
 from transect.reports.document import rounded
+from transect.reports.entries import JsonObject
 from transect.reports.exports.result_texts import (
     SHARES,
     attribute_rows,
@@ -35,7 +36,7 @@ _TASKS: Final = ("detection", "embedding")
 _NEGATIVE, _POSITIVE, _SCORES = ("miss", "non_match"), ("false_alarm",), ("distance", "score")
 
 
-def sections_of_audit(results: Mapping[str, Any], run: Path) -> list[str]:
+def sections_of_audit(results: JsonObject, run: Path) -> list[str]:
     """The lines of sections 1 to 7. Raises BadInput where no target detects or recognizes faces."""
     found = set(tasks(results).values())
     if found.isdisjoint(_TASKS):
@@ -63,7 +64,7 @@ def sections_of_audit(results: Mapping[str, Any], run: Path) -> list[str]:
     ]
 
 
-def _audit_evaluated(results: Mapping[str, Any]) -> list[str]:
+def _audit_evaluated(results: JsonObject) -> list[str]:
     world = results["world"]
     return [
         "## 1. What was evaluated",
@@ -75,7 +76,7 @@ def _audit_evaluated(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _audit_groups(results: Mapping[str, Any]) -> list[str]:
+def _audit_groups(results: JsonObject) -> list[str]:
     experimental = all(study["basis"] == "experimental" for study in results["studies"])
     how = (
         "The run set each attribute: the same subjects are in every group, so that a difference is an effect of it."
@@ -94,11 +95,11 @@ def _audit_groups(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _outcomes(results: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+def _outcomes(results: JsonObject, names: Sequence[str]) -> list[str]:
     """Rates at single levels, and the effects, of outcomes of detectors and recognizers."""
     known = tasks(results)
 
-    def wanted(row: Mapping[str, Any]) -> bool:
+    def wanted(row: JsonObject) -> bool:
         return row["outcome"] in names and known[row["study"], row["target"]] in _TASKS
 
     rates = [
@@ -122,7 +123,7 @@ def _outcomes(results: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     ]
 
 
-def _audit_uncertainty(results: Mapping[str, Any]) -> list[str]:
+def _audit_uncertainty(results: JsonObject) -> list[str]:
     methods = dict.fromkeys(row["method"] for row in results["rates"])
     methods |= dict.fromkeys(row["interval_method"] for row in results["effects"])
     said = [f"Intervals have {level(results)}: {', '.join(filter(None, methods))}.", tests(results)]
@@ -137,7 +138,7 @@ _PEOPLE: Final = (
 )
 
 
-def sections_of_recognition(numbers: Mapping[str, Any]) -> list[str]:
+def sections_of_recognition(numbers: JsonObject) -> list[str]:
     """The lines of sections 1 to 7. Raises KeyError or TypeError for numbers of another job."""
     return [
         *_evaluated(numbers),
@@ -156,7 +157,7 @@ def sections_of_recognition(numbers: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _evaluated(numbers: Mapping[str, Any]) -> list[str]:
+def _evaluated(numbers: JsonObject) -> list[str]:
     rows = [
         ["Kind of evaluation", "technology evaluation of an algorithm, on stored pictures; one-to-one comparison"],
         ["Recognizer", numbers["embeddings"]],
@@ -184,7 +185,7 @@ def _evaluated(numbers: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _groups(numbers: Mapping[str, Any]) -> list[str]:
+def _groups(numbers: JsonObject) -> list[str]:
     rows = [
         [name, group["group"], *(f"{group[key]:,}" for key in ("identities", "images", "genuine", "impostor"))]
         for name, group in _each_group(numbers)
@@ -201,7 +202,7 @@ def _groups(numbers: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _rates(numbers: Mapping[str, Any], rate: str) -> list[str]:
+def _rates(numbers: JsonObject, rate: str) -> list[str]:
     rows = [
         [
             name,
@@ -232,7 +233,7 @@ def _rates(numbers: Mapping[str, Any], rate: str) -> list[str]:
     return [*table(head, rows, "No rate was estimated."), *table(gap, gaps, "No gap between groups was estimated.")]
 
 
-def _scores(numbers: Mapping[str, Any]) -> list[str]:
+def _scores(numbers: JsonObject) -> list[str]:
     means = [
         [
             name,
@@ -265,7 +266,7 @@ def _scores(numbers: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _aggregates(numbers: Mapping[str, Any]) -> list[str]:
+def _aggregates(numbers: JsonObject) -> list[str]:
     rows = [
         [
             name,
@@ -286,12 +287,12 @@ def _aggregates(numbers: Mapping[str, Any]) -> list[str]:
     return ["## 6. Aggregate measures of equitability", *table(head, rows, "None was estimated.")]
 
 
-def _uncertainty(numbers: Mapping[str, Any]) -> list[str]:
+def _uncertainty(numbers: JsonObject) -> list[str]:
     said = "Intervals have 95 % and are computed over people, not over comparisons. Works cited:"
     return ["## 7. Uncertainty", "", said, *bullets(numbers["sources"]), *map(plain_text, numbers["notes"]), ""]
 
 
-def _each_group(numbers: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _each_group(numbers: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     for name, sample in numbers["samples"].items():
         for group in sample["groups"]:
             yield name, group

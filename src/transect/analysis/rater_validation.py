@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
@@ -20,6 +20,7 @@ from transect.effects.image_validation import SOURCE, Gates, Group, Validation, 
 from transect.errors import BadInput, UnknownName
 from transect.ratings.gates import HAVE_RATED
 from transect.records import Attribute
+from transect.reports.columns import Column
 from transect.reports.records import Section, Table
 from transect.runs import tables as columns
 from transect.runs.folder import write_json
@@ -189,3 +190,12 @@ def _pairs(validation: Validation, attributes: Mapping[str, Attribute]) -> Table
         enough = f"about {pair.enough:,} subjects" if pair.enough else ""
         rows.append([name, pair.estimate, pair.low, pair.high, *counts, pair.verdict, enough, pair.reason])
     return table("Equal quality", [*heads, ("note", "text")], rows)
+
+
+STUDY_COLUMNS: Final[Sequence[Column[tuple[str, StudyValidation]]]] = (
+    Column("study", lambda row: row[0]),
+    Column("judged", lambda row: row[1].groups[0].judged, "count"),
+    Column("seen as another", lambda row: row[1].groups[0].differing, "count"),
+    Column("quality", lambda row: f"{row[1].groups[0].quality:.2f}", "figure"),
+    Column("gates met", lambda row: "yes" if row[1].passed else "; ".join(row[1].failures.values())),
+)

@@ -1,35 +1,28 @@
-"""`transect targets check`: does a model get the images that it should, does it answer, and how are words read?"""
+"""Show what a model gets and answers. A call to a web address may be billed; asking again is free.
+
+A local model is asked about ten rendered faces, or about your picture, and the image as it gets it is written to a PNG
+file. A model behind a web address is sent one image, and its response is explained; one that answers in words is asked
+what the image shows. With --questions a model is asked each of them about one image, and each text is shown with what
+it was read as.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 import typer
 
-from transect.console.options import (
-    AllowDownload,
-    ClassNames,
-    Dtype,
-    Isolate,
-    Json,
-    ModelDevice,
-    OutputKind,
-    OutputName,
-    PositiveClass,
-    PreprocessFile,
-    TaskName,
-    Templates,
-    Threshold,
-    Timeout,
-    given,
-    on_command_line,
-)
+from transect.console.options import Json, on_command_line, with_options
 from transect.console.results import table
 from transect.errors import BadInput
+from transect.options import Option, asked
 from transect.runs.json_records import dumps
 from transect.runs.wording import counted
+from transect.targets.guard import TIMEOUT
+from transect.targets.settings import ModelSettings
 from transect.texts import one_line, say
 
 if TYPE_CHECKING:
@@ -45,64 +38,52 @@ FACES: Final = 10
 _SIZE: Final = 256
 
 
-def check(
-    context: typer.Context,
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="A model, or the TOML file of one behind a web address.")
-    ],
-    questions: Annotated[
-        str | None,
-        typer.Option(help="Of a model that answers in words: what to ask, a TOML file or a built-in set."),
-    ] = None,
-    image: Annotated[
-        Path | None, typer.Option(help="The picture to ask about; by default rendered faces of 256 pixels.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Which face is rendered, or the first of them.")] = 0,
-    task: TaskName = None,
-    preprocess: PreprocessFile = None,
-    labels: ClassNames = None,
-    positive: PositiveClass = None,
-    threshold: Threshold = None,
-    output: OutputKind = None,
-    output_name: OutputName = None,
-    isolate: Isolate = None,
-    templates: Templates = None,
-    dtype: Dtype = None,
-    model_device: ModelDevice = None,
-    allow_download: AllowDownload = None,
-    timeout: Timeout = 10.0,
-    picture: Annotated[
-        Path, typer.Option(help="Of a local model: the PNG file to write with the image as the model gets it.")
-    ] = Path("model-input.png"),
-    json: Json = False,
-) -> None:
-    """Show what a model gets and answers. A call to a web address may be billed; asking again is free.
+@final
+@dataclass(frozen=True)
+class TargetCheck:
+    """What is asked of a model, and how its answers are read."""
 
-    A local model is asked about ten rendered faces, or about your picture, and the image as it gets it is written to
-    a PNG file. A model behind a web address is sent one image, and its response is explained; one that answers in
-    words is asked what the image shows. With --questions a model is asked each of them about one image, and each text
-    is shown with what it was read as.
-    """
+    target: Annotated[
+        str, Option("A model, or the TOML file of one behind a web address.", metavar="TARGET", argument=True)
+    ]
+    _: KW_ONLY
+    questions: Annotated[
+        str | None, Option("Of a model that answers in words: what to ask, a TOML file or a built-in set.")
+    ] = None
+    image: Annotated[Path | None, Option("The picture to ask about; by default rendered faces of 256 pixels.")] = None
+    seed: Annotated[int, Option("Which face is rendered, or the first of them.")] = 0
+    model: ModelSettings = field(default_factory=ModelSettings)
+    timeout: Annotated[float, TIMEOUT] = 10.0
+    picture: Annotated[Path, Option("Of a local model: the PNG file to write with the image as the model gets it.")] = (
+        Path("model-input.png")
+    )
+
+
+@with_options(TargetCheck)
+def command(context: typer.Context, json: Json = False, **given: object) -> None:
+    """Ask the model, and print what it gets and answers."""
     from transect.records import Images
     from transect.targets.kinds import kind_of
     from transect.targets.words.speakers import gives_words, no_questions
 
-    options = given(locals())
-    if questions is not None:
-        check_in_words(target, questions, options, Images(_pixels(image, seed)[:1]), timeout, json=json)
+    wanted = asked(TargetCheck, given)
+    target, options = wanted.target, wanted.model.options()
+    if wanted.questions is not None:
+        images = Images(_pixels(wanted.image, wanted.seed)[:1])
+        check_in_words(target, wanted.questions, options, images, wanted.timeout, json=json)
         return
     kind, _ = kind_of(target)
     is_remote = kind is not None and kind.remote
     if gives_words(target) and not is_remote:
         raise no_questions(target)
     if is_remote:
-        options |= on_command_line(context, {"timeout": timeout, "picture": picture})
+        options |= on_command_line(context, {"timeout": wanted.timeout, "picture": wanted.picture})
         if options:
             names = ", ".join(f"--{name}" for name in options)
             raise BadInput(f"{target} is of a model behind a web address: expected no {names}; leave it out")
-        _behind_address(target, image, seed, json=json)
+        _behind_address(target, wanted.image, wanted.seed, json=json)
         return
-    _local(target, options, _pixels(image, seed), timeout, picture, json)
+    _local(target, options, _pixels(wanted.image, wanted.seed), wanted.timeout, wanted.picture, json)
 
 
 def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: float, picture: Path, json: bool) -> None:

@@ -1,1 +1,0 @@
-"""`transect annotate`: have people rate images."""
