@@ -152,13 +152,13 @@ def surfaces(folder):
         "parquet": (3, [_parquet()], of_file("a.parquet", read_table)),
         "safetensors": (3, [safetensors({"w": np.ones((2, 2), np.float32)})], of_file("a.safetensors", read_safetensors)),
         "pickles": (3, [pickle.dumps({"G_ema": [1, (2.0, "x")]}, protocol=n) for n in (2, 4)], of_file("a.pkl", read_pickle)),
-        "boundary.json": (2, [b"[0.4, 0.6]", b'{"low": 0.4, "high": 0.6}'], of_file("boundary.json", lambda path: report_options.BOUNDARY.read(path.parent))),
+        "settings.json": (2, [b'{"boundary": [0.4, 0.6]}', b'{"by": ["age"], "margin": ["0.1"], "at_thresholds": [1]}'], of_file("settings.json", lambda path: report_options.read(path.parent))),
     }  # fmt: skip
 
 
 NAMES = (
     *("texts", "json", "options", "toml", "pictures", "parquet", "safetensors", "pickles", "csv", "npz", "run.json"),
-    *("manifest.json", "boundary.json", "answers of servers", "files of targets", "files of preprocessing"),
+    *("manifest.json", "settings.json", "answers of servers", "files of targets", "files of preprocessing"),
 )
 
 
@@ -203,7 +203,7 @@ def test_what_is_not_foreseen_fails():
 
 def test_a_good_input_of_each_surface_is_read(tmp_path):
     """So that the damage is what is refused."""
-    refused = {"options", "files of targets", "files of preprocessing", "boundary.json"}
+    refused = {"options", "files of targets", "files of preprocessing"}
     for name, (_, seeds, read) in surfaces(tmp_path).items():
         if name not in refused:
             for seed in seeds:

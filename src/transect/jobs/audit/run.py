@@ -27,10 +27,9 @@ from transect.ratings.rating_tables import check as check_ratings
 from transect.runs import report_options, working_folders
 from transect.runs.folder import clear_run, mark_finished, mark_unfinished, read_record, slug
 from transect.runs.json_records import loads
-from transect.runs.layout import INTERPOLATION, OF_PEOPLE, STUDIES, places_of
+from transect.runs.layout import INTERPOLATION, OF_PEOPLE, SETTINGS, STUDIES, places_of
 from transect.runs.locks import refuse_links_in
 from transect.runs.parts import announcing_stages
-from transect.runs.report_options import ReportSettings
 from transect.runs.spec_changes import in_plain_words
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted
@@ -182,7 +181,7 @@ def _audit(
     checks = request.checks
     check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw, shipped=checks.shipped)
     studies = planned.complete(designed, request, targets, check_edits, pairs)
-    settings = _checked(request, studies)
+    _check_report(request, studies)
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(model_name(request, targets)) if request.run.out is None else Path(request.run.out)
     places = planned.places(studies, folder, STUDIES)
@@ -198,16 +197,14 @@ def _audit(
         if lines is not None:
             study.run(lines, folder / INTERPOLATION, quiet=quiet, engine=engine)
     mark_finished(folder)
-    for stored in report_options.FILES:
-        working_folders.discard(folder / stored)  # of an earlier command with other settings
-    report_options.BOUNDARY.write(folder, request.report.boundary)
+    working_folders.discard(folder / SETTINGS)  # of an earlier command with other ones
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
-        return _with_costs(reporting.report(folder, settings=settings), targets)
+        return _with_costs(reporting.report(folder, settings=request.report), targets)
 
 
-def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSettings:
-    """How the report counts, without the boundary, which is stored. Raises before any image is made."""
+def _check_report(request: AuditRequest, studies: Sequence[study.Study]) -> None:
+    """Raises BadInput or UnknownName for settings of a report that do not fit, before any image is made."""
     settings, rated = request.report, names_in(request.ratings.perceived, request.ratings.ratings)
     observed = planned.observed(studies)
     counted_by = [{*part.counted_by, *(rated if part.counted_by else ())} for part in studies]
@@ -220,7 +217,6 @@ def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSet
     report_options.parse_margins(report_options.listed_margins(settings.margin), {*OUTCOMES, PREFERRED, *possible})
     report_options.check_covariates(as_names(settings.covariates), [*observed, *sorted(rated)])
     report_options.check_thresholds(settings.at_thresholds)
-    return replace(settings, boundary=None)
 
 
 def _with_costs(result: AuditResult, targets: Sequence[Target]) -> AuditResult:
