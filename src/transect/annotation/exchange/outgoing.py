@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from transect.annotation.exchange.answer_tables import SCHEMA
 from transect.annotation.exchange.crowd import ground_truth, label_studio, mturk
 from transect.annotation.project import Project, Row, rows
 from transect.annotation.questions import RaterQuestion
@@ -17,15 +18,6 @@ from transect.runs.folder import write_atomically
 from transect.runs.human_answers import with_questions
 from transect.runs.table_inputs import csv_of
 from transect.runs.tables import LEFT_OUT
-
-SCHEMA: Final = pa.schema(
-    [
-        ("study", pa.string()), ("id", pa.string()), ("second", pa.string()), ("question", pa.string()),
-        ("rater", pa.string()), ("answer", pa.string()), ("level", pa.int32()), ("value", pa.float64()),
-        ("follow_up", pa.string()), ("repeat", pa.bool_()), ("known", pa.string()), ("excluded", pa.bool_()),
-        ("seconds", pa.float64()), ("given", pa.timestamp("ms", tz="UTC")), ("place", pa.int32()),
-    ]
-)  # fmt: skip
 
 
 def answers_table(project: Project) -> pa.Table:

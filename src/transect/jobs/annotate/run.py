@@ -17,7 +17,7 @@ from transect.analysis import rater_report
 from transect.analysis.sections import rated_sets
 from transect.analysis.sections.raters import Rated
 from transect.annotation.agreement.numbers import Agreement, notice, simulated_count
-from transect.annotation.exchange.casting import read_typed
+from transect.annotation.exchange.answer_tables import SCHEMA, read_answers
 from transect.annotation.sources import FILE, Pictures, check_place, home_of, is_texts, source_of
 from transect.effects.identity_pairs import (
     Distances,
@@ -48,14 +48,7 @@ if TYPE_CHECKING:
 
 
 Unanswered = Literal["left out", "same"]
-_NEEDED: Final = ("id", "second", "answer")
-_ANSWERS: Final = pa.schema(
-    [
-        *((name, pa.string()) for name in ("study", "id", "second", "question", "rater", "answer", "follow_up")),
-        *((name, pa.bool_()) for name in ("repeat", "excluded")),
-        ("level", pa.float64()),
-    ]
-)
+_NEEDED: Final = ("id", "second", "answer", "level")
 
 
 @final
@@ -169,10 +162,7 @@ def _of_question(rows: list[dict[str, Any]], question: str | None, path: str) ->
 
 def _rows(source: TableLike) -> tuple[list[dict[str, Any]], str]:
     """Answers about pairs that count (no repeats, no excluded raters), and what messages call their table."""
-    table, path = read_typed(source, _ANSWERS, "answers")
-    rows: list[dict[str, Any]] = table.to_pylist()
-    if rows and (missing := [name for name in (*_NEEDED, "level") if name not in rows[0]]):
-        raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)} and level, got no {', '.join(missing)}")
+    rows, path = read_answers(source, _NEEDED, ("value", "known", "seconds", "given", "place"))
     counted = [
         {**row, "id": str(row["id"]), "second": str(row["second"])}
         for row in rows
@@ -301,7 +291,7 @@ class AnnotationProject(Result):
     @property
     def table(self) -> pa.Table:
         """Every answer, a row each, as `export` writes them; no row before the first answer."""
-        from transect.annotation.exchange.outgoing import SCHEMA, answers_table
+        from transect.annotation.exchange.outgoing import answers_table
 
         if not self._exists:
             return SCHEMA.empty_table()

@@ -1,18 +1,30 @@
-"""Tables that others wrote, read with the types that their columns are documented to have."""
+"""The one table of people's answers, a row each: its columns, and how such a table is read, whoever wrote it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from transect.errors import BadInput
-from transect.runs.table_inputs import TableLike, as_table
+from transect.runs.table_inputs import TableLike, as_table, without_mark
 from transect.texts import words_of
 
+SCHEMA: Final = pa.schema(
+    [
+        ("study", pa.string()), ("id", pa.string()), ("second", pa.string()), ("question", pa.string()),
+        ("rater", pa.string()), ("answer", pa.string()), ("level", pa.int32()), ("value", pa.float64()),
+        ("follow_up", pa.string()), ("repeat", pa.bool_()), ("known", pa.string()), ("excluded", pa.bool_()),
+        ("seconds", pa.float64()), ("given", pa.timestamp("ms", tz="UTC")), ("place", pa.int32()),
+    ]
+)  # fmt: skip
+"""What `transect annotate export` writes."""
+_READ: Final = SCHEMA.set(SCHEMA.get_field_index("level"), pa.field("level", pa.float64()))
+"""Other programs write a number that may be missing with a decimal point."""
 _CALLED: Final = {
     pa.string(): "text",
     pa.bool_(): "true or false",
@@ -22,14 +34,27 @@ _CALLED: Final = {
 }
 
 
-def read_typed(source: TableLike, schema: pa.Schema, role: str) -> tuple[pa.Table, str]:
-    """A table and its name; columns of the schema cast to their types, times without a zone in UTC."""
-    called = str(source) if isinstance(source, str | Path) else role
-    table = as_table(source, role, schema.names)  # read as texts: `_cast` names the column that cannot be read
+def read_answers(
+    source: TableLike, needed: Sequence[str], unused: Collection[str] = ()
+) -> tuple[list[dict[str, Any]], str]:
+    """Rows of answers, and what messages call their table; columns cast to their types, times without a zone in UTC.
+
+    unused: columns that are left as they are. Raises BadInput where a needed one is missing, or cannot be cast.
+    """
+    called = str(source) if isinstance(source, str | Path) else "answers"
+    known = [name for name in SCHEMA.names if name not in unused]
+    table = as_table(source, "answers", known)  # read as texts: `_cast` names the column that cannot be read
+    if missing := [name for name in needed if name not in table.column_names]:
+        raise BadInput(f"{called}: expected columns {', '.join(needed)}, got no {', '.join(missing)}; fix the file")
     for place, name in enumerate(table.column_names):
-        if name in schema.names:
-            table = table.set_column(place, name, _cast(table.column(place), schema.field(name), called))
-    return table, called
+        if name in known:
+            table = table.set_column(place, name, _cast(table.column(place), _READ.field(name), called))
+    marked = called.lower().endswith(".csv")
+    rows = [
+        {name: without_mark(v) if marked and isinstance(v, str) else v for name, v in row.items()}
+        for row in table.to_pylist()
+    ]
+    return rows, called
 
 
 def seconds_of(text: str, where: str) -> float:
