@@ -18,6 +18,7 @@ from safetensors.numpy import save as safetensors
 from small_folders import FOLDERS
 
 from transect.designs.levels import parse_vary
+from transect.effects import margins
 from transect.effects.outcomes import Truth
 from transect.errors import BadInput
 from transect.generators import load
@@ -113,7 +114,7 @@ def surfaces(folder):
         readers = (
             lambda: parse_vary([text], list(ATTRIBUTES.values())),
             lambda: Truth.parse(text, ATTRIBUTES),
-            lambda: report_options.parse_margins([text], ["miss", "answer"]),
+            lambda: margins.parse_margins([text], ["miss", "answer"]),
             lambda: parse_numbers(text, "--ks"),
             lambda: check_by([text], [frozenset(ATTRIBUTES)]),
         )

@@ -10,6 +10,7 @@ from commands import printed, refused
 
 from transect.analysis import reporting
 from transect.analysis.sections.error_rates import combinations_of
+from transect.effects import margins
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.runs import report_options
@@ -41,7 +42,7 @@ OUTCOMES = ("answer", "miss", "score")
 def test_what_is_refused(parse, given, message):
     parsers = {
         "bins": lambda texts: report_options.parse_bins(texts, KNOWN),
-        "margins": lambda texts: report_options.parse_margins(texts, OUTCOMES),
+        "margins": lambda texts: margins.parse_margins(texts, OUTCOMES),
         "boundary": report_options.check_boundary,
         "thresholds": report_options.check_thresholds,
         "conditions": lambda names: report_options.check_error_conditions(names, [set("abcdef")]),
@@ -127,16 +128,16 @@ def test_a_band_without_steps_is_refused_before_anything_is_made(tmp_path):
 
 
 def test_an_outcomes_own_margin_comes_before_that_of_all_rates():
-    chosen = report_options.parse_margins(["0.03", "miss=0.01", "score=0.5"], OUTCOMES)
-    assert report_options.margin_of(chosen, "miss", "proportion") == 0.01
-    assert report_options.margin_of(chosen, "answer", "proportion") == 0.03
-    assert report_options.margin_of(chosen, "score", "score") == 0.5
+    chosen = margins.parse_margins(["0.03", "miss=0.01", "score=0.5"], OUTCOMES)
+    assert margins.margin_of(chosen, "miss", "proportion") == 0.01
+    assert margins.margin_of(chosen, "answer", "proportion") == 0.03
+    assert margins.margin_of(chosen, "score", "score") == 0.5
 
 
 def test_rates_have_a_default_and_scores_have_none():
-    assert report_options.margin_of({}, "miss", "proportion") == 0.02
-    assert math.isnan(report_options.margin_of({}, "score", "score"))
-    assert math.isnan(report_options.margin_of({"": 0.03}, "score", "score"))
+    assert margins.margin_of({}, "miss", "proportion") == 0.02
+    assert math.isnan(margins.margin_of({}, "score", "score"))
+    assert math.isnan(margins.margin_of({"": 0.03}, "score", "score"))
 
 
 def test_what_is_stored_stays_where_nothing_else_is_given(tmp_path):

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
+from transect.effects.margins import parse_margins
 from transect.effects.outcomes import Outcome, Truth, asked_in, compute, offered
 from transect.effects.preferences import PREFERRED
 from transect.effects.verification import Rule, Threshold, Verified, find_threshold, reference_rows
@@ -319,7 +320,7 @@ def counting(runs: Sequence[Run], settings: ReportSettings) -> Counting:
         _cut_points(settings.bins, observed, perceived),
         settings.boundary,
         report_options.check_covariates(adjusted, tuple(adjustable)),
-        report_options.parse_margins(report_options.listed_margins(settings.margin), counted),
+        parse_margins(report_options.listed_margins(settings.margin), counted),
         tuple(settings.at_thresholds),
     )
 

@@ -28,7 +28,7 @@ from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, r
 from transect.experiment.study import Study
 from transect.experiment.worlds import WorldSettings
 from transect.protocols import Generator, Target, World
-from transect.records import Attribute, Task
+from transect.records import Attribute, Design, Task
 from transect.runs import report_options
 from transect.runs.capabilities import (
     check_subjects,
@@ -242,20 +242,19 @@ def _settings(first: WorldSettings, spec: str | Path | Generator) -> WorldSettin
 
 
 def _study(request: AuditRequest, settings: WorldSettings, world: World, name: str) -> Study:
-    design = transect_design(
-        _known(request.vary, world),
-        world.attributes,
-        usual=usual_levels(world),
-        subjects=request.subjects,
-        seed=request.seed,
-        population=worlds.population_of(world),
-        hold=request.hold,
-    )
+    world, design = _set(request, world, _known(request.vary, world))
+    recipe = StudyRecipe(WorldRecipe(settings, varied=tuple(design.levels)))
+    return Study(name, world, design, (), recipe=recipe)
+
+
+def _set(request: AuditRequest, world: World, vary: Levels) -> tuple[World, Design]:
+    """The world of subjects on whom these attributes can be set, and the design that sets them."""
+    shared = _shared(request, worlds.population_of(world))
+    design = transect_design(vary, world.attributes, usual=usual_levels(world), **shared)
     worlds.check_hold(world, design)
-    varied = tuple(design.levels)
-    world = for_attributes(world, varied)
+    world = for_attributes(world, tuple(design.levels))
     check_subjects(world, request.subjects)
-    return Study(name, world, design, (), recipe=StudyRecipe(WorldRecipe(settings, varied=varied)))
+    return world, design
 
 
 def _known(vary: Levels, world: World) -> Levels:
@@ -431,7 +430,7 @@ def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
     if observed is not None:
         check_subjects(world, observed)
     if request.vary or not (request.steps or request.observe or request.images):
-        yield _experiment(request, world, population)
+        yield _experiment(request, world)
     for text, (stepped, levels) in zip(
         request.steps, parse_steps(request.steps, world, request.step_unit), strict=True
     ):
@@ -469,16 +468,13 @@ def _check_photographs(request: AuditRequest, world: World) -> None:
         raise BadInput("--interpolate: nothing lies between two photographs, got some; leave it out")
 
 
-def _experiment(request: AuditRequest, world: World, population: str) -> Study:
-    usual = usual_levels(world)
-    design = transect_design(request.vary, world.attributes, usual=usual, **_shared(request, population))
-    worlds.check_hold(world, design)
-    varied = tuple(design.levels)
-    world = for_attributes(world, varied)
-    check_subjects(world, request.subjects)
+def _experiment(request: AuditRequest, world: World) -> Study:
+    world, design = _set(request, world, request.vary)
     several = request.steps or request.observe or request.dataset or request.replicate
     several = several or request.interpolate is not None
-    return Study(EXPERIMENT if several else AUDIT, world, design, (), recipe=_recipe(request, varied=varied))
+    return Study(
+        EXPERIMENT if several else AUDIT, world, design, (), recipe=_recipe(request, varied=tuple(design.levels))
+    )
 
 
 def _recipe(request: AuditRequest, **world: Any) -> StudyRecipe:

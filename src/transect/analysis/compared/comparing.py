@@ -22,11 +22,11 @@ from transect.analysis.compared.conclusions import (
 )
 from transect.analysis.compared.measuring import CONFIDENCE, Measured, PairedOutcome, measured
 from transect.effects import multiplicity
+from transect.effects.margins import margin_of, margins_of
 from transect.effects.multiplicity import confidence_of, holm
 from transect.effects.paired_models import SOURCES, Quantity, stand
 from transect.effects.verdicts import EQUIVALENCE, is_shown, largest, subjects_for
 from transect.runs import working_folders
-from transect.runs.report_options import margin_of, margins_of
 
 ALPHA: Final = 0.05
 JUDGED: Final = ("rate", "gap")

@@ -32,6 +32,7 @@ from transect.analysis.replicated.reading import Reading, digest, read, shared
 from transect.analysis.sections.answers import point, table
 from transect.effects import several_worlds
 from transect.effects.contrasts import Contrast, contrasts
+from transect.effects.margins import margin_of, margins_of
 from transect.effects.several_worlds import Agreement, Transported, WorldEstimate
 from transect.effects.verdicts import is_shown
 from transect.errors import BadInput
@@ -42,7 +43,6 @@ from transect.reports.results import StudyEntry
 from transect.reports.wording import short_name
 from transect.runs import tables as columns
 from transect.runs.layout import runs_of
-from transect.runs.report_options import margin_of, margins_of
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import counted, spaced
 

@@ -21,6 +21,7 @@ from transect.analysis.requirements.records import Checked, Requirement
 from transect.analysis.requirements.records import named as reading_named
 from transect.analysis.verdicts import not_judged
 from transect.effects import verdicts
+from transect.effects.margins import DEFAULT_MARGIN
 from transect.effects.observational import cut
 from transect.effects.outcomes import OF_TRUTH, Outcome, unanswered
 from transect.effects.preferences import PREFERRED
@@ -29,7 +30,6 @@ from transect.effects.verdicts import ERROR, Bound
 from transect.errors import BadInput, UnknownName
 from transect.records import Effect
 from transect.runs.json_records import read_json
-from transect.runs.report_options import DEFAULT_MARGIN
 from transect.runs.spec import PairsEntry, TargetEntry
 from transect.runs.wording import counted
 

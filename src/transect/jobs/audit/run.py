@@ -8,6 +8,7 @@ from pathlib import Path
 
 from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult, CostResult
+from transect.effects.margins import parse_margins
 from transect.effects.outcomes import OUTCOMES
 from transect.effects.preferences import PREFERRED
 from transect.engines import settings as engines
@@ -214,7 +215,7 @@ def _check_report(request: AuditRequest, studies: Sequence[study.Study]) -> None
         [text for text in as_names(settings.bins) if text.partition("=")[0] not in seen], observed
     )
     possible = outcomes_of([target for part in studies for target in part.targets])
-    report_options.parse_margins(report_options.listed_margins(settings.margin), {*OUTCOMES, PREFERRED, *possible})
+    parse_margins(report_options.listed_margins(settings.margin), {*OUTCOMES, PREFERRED, *possible})
     report_options.check_covariates(as_names(settings.covariates), [*observed, *sorted(rated)])
     report_options.check_thresholds(settings.at_thresholds)
 
