@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
+from transect.annotation.exchange import answer_tables
 from transect.effects.image_validation import AS_PUBLISHED, Pruning, Rule, prune
 from transect.effects.samples import read_columns
 from transect.effects.sensitivity import mean_ratings, most_common_ratings
@@ -48,12 +49,15 @@ Columns = dict[str, Float[np.ndarray, " n"]]
 def read_table(source: TableLike, role: str, kept_as: str) -> tuple[pa.Table, str]:
     """A table of ratings, its columns checked, and what messages call it: a file's path, or its role.
 
-    Yes, no and skips are numbers in it, and Label Studio's exports are such tables; see `crowd_tables`.
+    Yes, no and skips are numbers in it, and Label Studio's exports are such tables; see `crowd_tables`. So are answers
+    a row each, as `transect annotate export` writes them.
     """
     path = str(source) if isinstance(source, str | Path) else role
     exported = from_label_studio(source) if kept_as == PEOPLE else None
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
     table = as_table(source if exported is None else exported, role, text=(ID, STUDY, RATER))
+    if kept_as == PEOPLE and answer_tables.is_answers(table):
+        table = answer_tables.by_rater(answer_tables.read_answers(source, ("id", "question", "rater", "value"))[0])
     table = in_numbers(table, tuple(beside), path)
     names = table.column_names
     if ID not in names or not set(names) - beside or len(set(names)) < len(names):

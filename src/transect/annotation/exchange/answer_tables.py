@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 from transect.errors import BadInput
 from transect.runs.table_inputs import TableLike, as_table, without_mark
+from transect.runs.tables import LEFT_OUT
 from transect.texts import words_of
 
 SCHEMA: Final = pa.schema(
@@ -55,6 +57,32 @@ def read_answers(
         for row in table.to_pylist()
     ]
     return rows, called
+
+
+def is_answers(table: pa.Table) -> bool:
+    """Whether a table has a row for each answer, and not a column for each question."""
+    return {"id", "question", "rater", "value"} <= {*table.column_names}
+
+
+def by_rater(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """A row per image and rater, and a column per question about one image, with the values of answers.
+
+    Repeats, known answers, excluded raters and who could not tell are left out; the metadata counts the excluded.
+    """
+    answers: dict[tuple[str, str, str], dict[str, float]] = {}
+    alone = [row for row in rows if not row.get("second")]
+    for row in alone:
+        unused = row.get("repeat") or row.get("excluded") or row.get("known") is not None
+        if row["value"] is not None and not unused:
+            of_rater = answers.setdefault((str(row["id"]), row.get("study") or "", str(row["rater"])), {})
+            of_rater[row["question"]] = row["value"]
+    images, studies, raters = zip(*answers, strict=True) if answers else ((), (), ())
+    columns: dict[str, Any] = {"id": images, **({"study": studies} if any(studies) else {}), "rater": raters}
+    for name in dict.fromkeys(name for of_rater in answers.values() for name in of_rater):
+        columns[name] = pa.array([of_rater.get(name) for of_rater in answers.values()], pa.float64())
+    out = [row["rater"] for row in alone if row.get("excluded")]
+    counts = json.dumps([len(set(out)), len(out)]).encode()
+    return pa.table(columns).replace_schema_metadata({LEFT_OUT: counts})
 
 
 def seconds_of(text: str, where: str) -> float:
