@@ -177,7 +177,7 @@ def of_images(folder: FinishedRun, images: pa.Table) -> Run:
     spec, path = folder.spec, folder.path
     design = replace(spec.design, subjects=len(images) // spec.design.n_cells)
     attributes = {attribute.name: attribute for attribute in spec.attributes}
-    seen = ratings.read(path, images["id"].to_pylist()).gating(gates.reasons(path, spec, images))
+    seen = ratings.read(folder, images["id"].to_pylist()).gating(gates.reasons(path, spec, images))
     true = columns.columns_of(images, "true")
     known = {attribute.name: attribute for attribute in spec.nominal} | attributes
     judged = None if spec.truths else reference.stored(path, known)

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar, final
 
 from transect.engines.settings import ENGINE, LOCAL, WORKERS, EngineSettings
 from transect.errors import UnknownName
@@ -23,6 +23,9 @@ from transect.runs.table_inputs import TableLike
 from transect.spoken_answers import Speaker
 from transect.targets.guard import Limits
 from transect.targets.settings import ModelSettings
+
+if TYPE_CHECKING:
+    from transect.experiment.edits import EditCheck
 
 _CHECKS: Final = "Checks of edits"
 _VERIFICATION: Final = "Face verification"
@@ -94,6 +97,12 @@ class CheckSettings:
             rare=True,
         ),
     ] = False
+
+    def open(self) -> EditCheck:
+        """The check, with its targets. Raises BadInput for a text that is not NAME=TARGET, and as resolving targets."""
+        from transect.experiment.edits import check_of
+
+        return check_of(self)
 
 
 @final

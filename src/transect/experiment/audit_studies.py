@@ -24,7 +24,7 @@ from transect.experiment.audit_request import AuditRequest, Levels
 from transect.experiment.edits import EditCheck
 from transect.experiment.opened_targets import check_names
 from transect.experiment.outcome_choice import shared_out
-from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
+from transect.experiment.recipes import StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
 from transect.experiment.study import Study
 from transect.experiment.worlds import WorldSettings
 from transect.protocols import Generator, Target, World
@@ -500,9 +500,7 @@ def _with_check(study: Study, request: AuditRequest, opened: EditCheck) -> Study
     """The study's recipe with that of the check of its edits."""
     if study.recipe is None:
         return None
-    asked = request.checks
-    given = CheckRecipe(asked.attributes, asked.identity, asked.realism, asked.redraw, asked.shipped)
-    return replace(study.recipe, check=recipe_of_check(given, opened))
+    return replace(study.recipe, check=recipe_of_check(request.checks, opened))
 
 
 def _shared(request: AuditRequest, population: str) -> dict[str, Any]:

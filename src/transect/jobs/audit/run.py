@@ -17,7 +17,6 @@ from transect.experiment import audit_plan, costs, study, two_images
 from transect.experiment import audit_studies as planned
 from transect.experiment.audit_request import AuditRequest, Levels, with_settings
 from transect.experiment.audit_studies import expanded, model_name, of_two
-from transect.experiment.edits import check_of
 from transect.experiment.outcome_choice import outcomes_of
 from transect.experiment.presets import preset, with_preset
 from transect.experiment.study import Study
@@ -179,9 +178,7 @@ def _audit(
     designed, lines = planned.designs(request, targets)
     if not quiet:
         _announce_preset(request, targets, designed, lines)
-    checks = request.checks
-    check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw, shipped=checks.shipped)
-    studies = planned.complete(designed, request, targets, check_edits, pairs)
+    studies = planned.complete(designed, request, targets, request.checks.open(), pairs)
     _check_report(request, studies)
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(model_name(request, targets)) if request.run.out is None else Path(request.run.out)
