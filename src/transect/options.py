@@ -27,7 +27,8 @@ class Option:
     a "value" that opens nothing; it refuses a text that does not say. "write" is where the command writes, and on what
     stands "aside" no result depends. argument: stands without a name.
     read: from the value of the command line to that of the field. default: of the command, where it is another than
-    the field's; () lets a field that has none be left out. rare: shown by --help-all alone.
+    the field's; () lets a field that has none be left out. rare: shown by --help-all alone. A record whose options
+    stand in one panel, or are all rare, says so with its constants PANEL and RARE.
     """
 
     help: str
@@ -148,9 +149,15 @@ def _settings(kind: type[Any], before: tuple[str, ...]) -> Iterator[Setting]:
         found = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Option)]
         path = (*before, field.name)
         if found:
-            yield Setting(path, found[0], typing.get_args(hint)[0], _default(field))
+            yield Setting(path, _of_record(kind, found[0]), typing.get_args(hint)[0], _default(field))
         elif (within := _record(hint)) is not None:
             yield from _settings(within, path)
+
+
+def _of_record(kind: Any, option: Option) -> Option:
+    """The option with the panel of its record, and rare where all of them are."""
+    panel, rare = option.panel or getattr(kind, "PANEL", None), option.rare or getattr(kind, "RARE", False)
+    return dataclasses.replace(option, panel=panel, rare=rare)
 
 
 def _record(hint: Any) -> type[Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, final
 
 from transect.errors import BadInput
 from transect.options import Option
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from transect.inversion.pictures import InvertedPhotographs
 
 
-_PANEL: Final = "Images"
 _BACKGROUND: Final = (
     "--photographs and --mask: expected --latents FILE, whose photographs keep their background, got none; give it, or "
     "leave them out"
@@ -90,15 +89,16 @@ class WorldSettings:
     photograph is put back.
     """
 
+    PANEL: ClassVar = "Images"
+
     generator: Annotated[
         str | Path | Generator,
-        Option("The image generator: a name, or a network's FILE.safetensors.", str, panel=_PANEL, opens="model"),
+        Option("The image generator: a name, or a network's FILE.safetensors.", str, opens="model"),
     ] = "faceworld"
     population: Annotated[
         str | None,
         Option(
             "Where subjects are drawn from: a shipped population or a TOML file; see the how-to. Default balanced.",
-            panel=_PANEL,
             opens="data",
         ),
     ] = None
@@ -107,18 +107,15 @@ class WorldSettings:
         Option(
             "Width and height of each image in pixels; default 128, or that of the network or photographs.",
             names=("--size",),
-            panel=_PANEL,
         ),
     ] = None
     device: Annotated[
-        str | None,
-        Option("Where images are computed: cpu, cuda, cuda:1, … Default cpu.", panel=_PANEL, rare=True, opens="value"),
+        str | None, Option("Where images are computed: cpu, cuda, cuda:1, … Default cpu.", rare=True, opens="value")
     ] = None
     directions: Annotated[
         Path | None,
         Option(
             "Fitted directions that set the attributes of a learned generator; see: transect directions fit.",
-            panel=_PANEL,
             rare=True,
             opens="data",
         ),
@@ -127,7 +124,6 @@ class WorldSettings:
         Path | None,
         Option(
             "Inverted photographs as subjects, edited along --directions; see: transect invert.",
-            panel=_PANEL,
             rare=True,
             opens="data",
         ),
@@ -137,7 +133,6 @@ class WorldSettings:
         Option(
             "Of --latents: the folder or READER:PATH that was inverted, kept outside --mask, bitwise.",
             str,
-            panel=_PANEL,
             rare=True,
             opens="data",
         ),
@@ -147,7 +142,6 @@ class WorldSettings:
         Option(
             "Of --photographs: where the generator's image stands, as face@dataset, ellipse:X,Y,RX,RY or folder:PATH.",
             metavar="MASK",
-            panel=_PANEL,
             rare=True,
             opens="data",
         ),

@@ -23,8 +23,6 @@ from transect.runs.layout import SETTINGS
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import reason_of
 
-_PANEL: Final = "Report"
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -34,6 +32,7 @@ class ReportSettings:
     `by` and `bins` take what raters saw too, as "gender" or "perceived_gender".
     """
 
+    PANEL: ClassVar = "Report"
     __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "strict": True}
 
     by: Annotated[
@@ -41,7 +40,6 @@ class ReportSettings:
         Option(
             "Count errors by this attribute, or as raters saw it; repeat for combinations, of up to five; stored with "
             "the run.",
-            panel=_PANEL,
         ),
     ] = ()
     bins: Annotated[
@@ -49,7 +47,6 @@ class ReportSettings:
         Option(
             "Cut points of an observed or rated attribute, as age=30,50; repeatable; default: terciles; stored with "
             "the run.",
-            panel=_PANEL,
             rare=True,
         ),
     ] = ()
@@ -59,7 +56,6 @@ class ReportSettings:
             "With --steps: a subject is near the decision boundary if its own score lies in this band; default 0.3 "
             "0.7.",
             metavar="LOW HIGH",
-            panel=_PANEL,
             rare=True,
         ),
     ] = None
@@ -69,7 +65,6 @@ class ReportSettings:
             "Adjust errors for this rating or observed attribute; repeatable; default: all but fakeness and quality; "
             "stored with the run.",
             names=("--covariate",),
-            panel=_PANEL,
             rare=True,
         ),
     ] = ()
@@ -78,7 +73,6 @@ class ReportSettings:
         Option(
             "Differences up to this count as none, as 0.02 (of rates; the default) or score=0.1 (of one outcome); "
             "repeatable; stored with the run.",
-            panel=_PANEL,
         ),
     ] = ()
     at_thresholds: Annotated[
@@ -87,7 +81,6 @@ class ReportSettings:
             "Count errors by group at this threshold of the score too; repeatable; default: the one with the fewest "
             "errors; stored with the run.",
             names=("--at-threshold",),
-            panel=_PANEL,
             rare=True,
         ),
     ] = ()
