@@ -249,7 +249,7 @@ def _study(request: AuditRequest, settings: WorldSettings, world: World, name: s
 
 def _set(request: AuditRequest, world: World, vary: Levels) -> tuple[World, Design]:
     """The world of subjects on whom these attributes can be set, and the design that sets them."""
-    shared = _shared(request, worlds.population_of(world))
+    shared = _shared(request, generator_entry(world).population)
     design = transect_design(vary, world.attributes, usual=usual_levels(world), **shared)
     worlds.check_hold(world, design)
     world = for_attributes(world, tuple(design.levels))
@@ -423,7 +423,7 @@ def of_plain_world(study: Study) -> Study:
 def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
     """Studies of generated images: the experiment, one for each attribute in steps, and the observation."""
     _check_photographs(request, world)
-    population = worlds.population_of(world)
+    population = generator_entry(world).population
     observed = request.observe or request.images
     if observed is None or request.vary or request.steps:
         check_subjects(world, request.subjects)
@@ -558,7 +558,7 @@ def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target
     pairs = request.interpolate or 0
     check_subjects(world, 2 * pairs)
     lines = Lines(world)
-    design = lines_design(lines, pairs, seed=request.seed, population=worlds.population_of(world))
+    design = lines_design(lines, pairs, seed=request.seed, population=generator_entry(world).population)
     classes = tuple(target for target in targets if small_runs.has_classes(target.task))
     recipe = _recipe(request, lines=True)
     study = Study(INTERPOLATION, lines, design, classes, outcomes=("answer",), limits=request.limits, recipe=recipe)

@@ -326,7 +326,7 @@ def search_for(
         budget,
         goal,
         seed,
-        worlds.population_of(world),
+        generator_entry(world).population,
         options.limits,
         method=options.method,
         alpha=diversity_weight(alpha, options.alpha_weighs),

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, final
+from typing import Annotated, ClassVar, Final, final
 
 from transect.errors import BadInput
 from transect.options import Option
 from transect.protocols import Controls, Generator, World
 from transect.records import Attribute, Design
 from transect.runs import capabilities
-
-if TYPE_CHECKING:
-    from transect.inversion.pictures import InvertedPhotographs
-
 
 _BACKGROUND: Final = (
     "--photographs and --mask: expected --latents FILE, whose photographs keep their background, got none; give it, or "
@@ -43,23 +39,9 @@ def generator_of(
     return generator
 
 
-def inverted(
-    generator: Generator, latents: str | Path, photographs: str | Path | None = None, mask: str | None = None
-) -> InvertedPhotographs:
-    """The generator with the photographs of that file as subjects. Raises BadInput as `InvertedPhotographs.open`."""
-    from transect.inversion.pictures import InvertedPhotographs
-
-    return InvertedPhotographs.open(generator, latents, photographs, mask)
-
-
 def truth_attributes(world: World) -> dict[str, Attribute]:
     """By name, what a truth may be about: what the world knows of its images, or else what it sets."""
     return {attribute.name: attribute for attribute in capabilities.truth_attributes(world)}
-
-
-def population_of(world: World) -> str:
-    """The population that a world states; "" where it states none."""
-    return capabilities.generator_entry(world).population
 
 
 def check_hold(world: World, design: Design) -> None:
@@ -163,7 +145,9 @@ class WorldSettings:
             from transect.controls.learned import LearnedWorld, read_directions
 
             if latents is not None:
-                opened = inverted(opened, latents, self.photographs, self.mask)
+                from transect.inversion.pictures import InvertedPhotographs
+
+                opened = InvertedPhotographs.open(opened, latents, self.photographs, self.mask)
             return LearnedWorld(opened, read_directions(Path(directions)))
         if latents is not None:
             raise BadInput(

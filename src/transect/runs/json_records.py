@@ -12,7 +12,7 @@ import math
 import sys
 import types
 import typing
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -115,7 +115,7 @@ def record_of(kind: type[R], value: object, place: str = "") -> R:
     if not isinstance(value, Mapping):
         raise _unexpected(place, "an object", value)
     if _AS_ITSELF in dataclasses.fields(typing.cast("Any", kind))[0].metadata:
-        return kind(dict(value))
+        return typing.cast("Callable[[object], R]", kind)(dict(value))
     fields, types_by_name = _fields_of(typing.cast("Hashable", kind))
     none = dataclasses.MISSING
     required = [field.name for field in fields if field.default is none and field.default_factory is none]

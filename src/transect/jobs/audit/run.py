@@ -146,9 +146,9 @@ def audit_cost(
     with audit_plan.planned(whole) as (targets, pairs, designed, lines):
         side = max(int(part.world.image_size) for part in (*designed, *([] if lines is None else [lines])))
         shown = [each for each in designed if planned.shows_pairs(each)]
-        paired = two_images.quotes(pairs, sum(two_images.count(each.design, each.matched) for each in shown))
+        asked = sum(two_images.count(each.design, each.matched) for each in shown)
         images, _ = audit_plan.size(whole, targets, designed, lines)
-        return CostResult(costs.total([*costs.quotes(targets, images, side), *paired]))
+        return CostResult(costs.total([*costs.quotes(targets, images, side), *(each.quote(asked) for each in pairs)]))
 
 
 def _announce_preset(
