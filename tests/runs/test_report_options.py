@@ -95,6 +95,8 @@ def test_effects_rates_and_sections_of_a_run_are_cut_there_and_later_reports_too
     assert report_options.read(out).bins == ["age=40"]
     assert reporting.finished_run.read(out).bins == {"age": (40.0,)}
     assert "unknown attribute 'skin_ton'" in refused("report", str(out), "--bins", "skin_ton=3")
+    (out / "settings.json").write_text('{"covariates": ["gone"]}')
+    assert "settings.json keeps what earlier reports were given" in refused("report", str(out))
 
 
 @pytest.mark.integration

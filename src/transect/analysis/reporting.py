@@ -33,6 +33,7 @@ from transect.effects.outcomes import FACE, span
 from transect.effects.preferences import PREFERRED
 from transect.effects.projection import PopulationShares, check_levels, read_shares
 from transect.effects.samples import SAME_FOR_ALL
+from transect.errors import BadInput
 from transect.ratings.rating_tables import attach
 from transect.records import Effect, Task
 from transect.reports.entries import EffectEntry
@@ -42,7 +43,7 @@ from transect.runs import folder as unfinished
 from transect.runs import manifest, report_options, working_folders
 from transect.runs.environment import one_algebra_thread
 from transect.runs.folder import FinishedRun, write_atomically
-from transect.runs.layout import runs_of
+from transect.runs.layout import SETTINGS, runs_of
 from transect.runs.parts import stage
 from transect.runs.report_options import ReportSettings
 from transect.runs.spec import RunSpec
@@ -300,7 +301,12 @@ def _report(folder: Path, shares: Sequence[TableLike], given: ReportSettings) ->
     folders = [FinishedRun(path, finished_run.MEMORY) for path in paths]
     specs_of = [each.spec for each in folders]  # refuses what is no audit before tables are read
     runs = [finished_run.opened(each) for each in folders]
-    counting = finished_run.counting(runs, settings)
+    try:
+        counting = finished_run.counting(runs, settings)
+    except BadInput as error:
+        if stored == ReportSettings():
+            raise
+        raise BadInput(f"{error}; {folder / SETTINGS} keeps what earlier reports were given") from None
     studies = [findings.analyse(run, counting) for run in runs]
     if given.boundary is not None:
         report_options.check_boundary_has_steps(any(study.in_steps for study in studies))
