@@ -140,7 +140,8 @@ def write(folder: Path, settings: ReportSettings) -> None:
 
 def over(stored: ReportSettings, given: ReportSettings) -> ReportSettings:
     """The stored settings, with those that are given in their place."""
-    stated = {
+    stated = {each.name: getattr(given, each.name) for each in dataclasses.fields(given)}
+    stated |= {
         "by": as_names(given.by),
         "bins": as_names(given.bins),
         "boundary": check_boundary(given.boundary),
@@ -148,7 +149,7 @@ def over(stored: ReportSettings, given: ReportSettings) -> ReportSettings:
         "margin": listed_margins(given.margin),
         "at_thresholds": check_thresholds(given.at_thresholds),
     }
-    return dataclasses.replace(stored, **{name: value for name, value in stated.items() if value})  # type: ignore[arg-type]
+    return dataclasses.replace(stored, **{name: value for name, value in stated.items() if value})
 
 
 Bins: TypeAlias = Mapping[str, tuple[float, ...]]
