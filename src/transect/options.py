@@ -28,7 +28,8 @@ class Option:
     a "value" that opens nothing; it refuses a text that does not say. "write" is where the command writes, and on what
     stands "aside" no result depends. argument: stands without a name.
     read: from the value of the command line to that of the field. default, needed: of the command, where they are
-    others than the field's. rare: shown by --help-all alone.
+    others than the field's. rare: shown by --help-all alone. A record whose options stand in one panel, or are all
+    rare, says so with its constants PANEL and RARE.
     """
 
     help: str
@@ -165,9 +166,15 @@ def _settings(kind: type[Any], before: tuple[str, ...]) -> Iterator[Setting]:
         found = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Option)]
         path = (*before, field.name)
         if found:
-            yield Setting(path, found[0], typing.get_args(hint)[0], _default(field))
+            yield Setting(path, _of_record(kind, found[0]), typing.get_args(hint)[0], _default(field))
         elif (within := _record(hint)) is not None:
             yield from _settings(within, path)
+
+
+def _of_record(kind: type[object], option: Option) -> Option:
+    """The option with the panel of its record, and rare where all of them are."""
+    panel, rare = option.panel or getattr(kind, "PANEL", None), option.rare or getattr(kind, "RARE", False)
+    return dataclasses.replace(option, panel=panel, rare=rare)
 
 
 def _record(hint: object) -> type[object] | None:

@@ -1,6 +1,5 @@
 """Verdicts of whole audits of planted targets: what is found, what is none, what cannot be told, and what must be checked."""
 
-import json
 import math
 from dataclasses import replace
 
@@ -94,12 +93,12 @@ def test_a_wide_margin_shows_none_and_is_stored_with_the_run(run):
     assert row["verdict"] == "no difference"
     assert -0.4 < row["low"] < row["high"] < 0.4
     assert row["subjects_needed"] is None
-    assert json.loads((run / report_options.MARGINS.name).read_text()) == {"answer": 0.4}
+    assert report_options.read(run).margin == ["answer=0.4"]
     again = transect.report(run, quiet=True)
     assert verdicts(again)["coin", "answer", "skin_tone"]["margin"] == 0.4
     score = verdicts(again)["coin", "score", "skin_tone"]
     assert (score["verdict"], score["margin"]) == ("cannot tell", None)
-    (run / report_options.MARGINS.name).unlink()
+    report_options.write(run, ReportSettings())
 
 
 def test_observed_groups_are_judged_by_their_own_intervals(tmp_path):

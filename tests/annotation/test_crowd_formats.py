@@ -241,7 +241,7 @@ def label_studio_file(folder, data, annotation):
         ({"flipped": True}, {}, "task 1: flipped: expected false, since smile has no sides, got true"),
         ({}, {"was_cancelled": "perhaps"}, "task 1: was_cancelled: expected true or false, got 'perhaps'"),
         ({}, {"result": [choice("smile", "yes", "no")]}, "task 1: smile: expected one choice, got 2"),
-        ({}, {"result": [choice("smile", "yes"), choice("smile", "no")]}, "task 1: smile: expected one choice, got 2"),
+        ({}, {"result": [choice("smile", "yes"), choice("smile", "no")]}, "task 1: expected one answer of smile with"),
         ({}, {"result": [choice("smile")]}, "task 1: smile: expected one choice, got 0"),
         ({}, {"result": [choice("smile", "2")]}, "task 1: answer: expected one of no, a little, yes, got '2'"),
         ({}, {"completed_by": True}, "task 1: expected the rater of the answer, got True"),

@@ -15,6 +15,7 @@ from transect.annotation.exchange.reading_files import read
 from transect.annotation.progress import estimate
 from transect.annotation.raters import invite, set_state
 from transect.errors import BadInput
+from transect.ratings.rating_tables import PEOPLE, read_table
 from transect.runs.table_inputs import csv_of
 
 
@@ -141,3 +142,13 @@ def test_marks_of_a_csv_are_taken_off_again(rated, empty, tmp_path):
     path.write_bytes(csv_of(table.set_column(place, "rater", hostile)))
     assert "'=1+1" in path.read_text()
     assert {row.rater for row in read(path, "answers", empty)} == {"=1+1", *names[1:]}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_report_takes_the_table_of_answers_too(rated, tmp_path, suffix):
+    """What it reads of answers a row each is what the table by rater says."""
+    path = tmp_path / f"answers.{suffix}"
+    write(rated, "answers", path, "attribute", "")
+    table, called = read_table(path, "ratings", PEOPLE)
+    assert called == str(path)
+    assert table.sort_by("id").to_pylist() == ratings_table(rated).sort_by("id").to_pylist()

@@ -18,6 +18,7 @@ from safetensors.numpy import save as safetensors
 from small_folders import FOLDERS
 
 from transect.designs.levels import parse_vary
+from transect.effects import margins
 from transect.effects.outcomes import Truth
 from transect.errors import BadInput
 from transect.generators import load
@@ -113,7 +114,7 @@ def surfaces(folder):
         readers = (
             lambda: parse_vary([text], list(ATTRIBUTES.values())),
             lambda: Truth.parse(text, ATTRIBUTES),
-            lambda: report_options.parse_margins([text], ["miss", "answer"]),
+            lambda: margins.parse_margins([text], ["miss", "answer"]),
             lambda: parse_numbers(text, "--ks"),
             lambda: check_by([text], [frozenset(ATTRIBUTES)]),
         )
@@ -152,13 +153,13 @@ def surfaces(folder):
         "parquet": (3, [_parquet()], of_file("a.parquet", read_table)),
         "safetensors": (3, [safetensors({"w": np.ones((2, 2), np.float32)})], of_file("a.safetensors", read_safetensors)),
         "pickles": (3, [pickle.dumps({"G_ema": [1, (2.0, "x")]}, protocol=n) for n in (2, 4)], of_file("a.pkl", read_pickle)),
-        "boundary.json": (2, [b"[0.4, 0.6]", b'{"low": 0.4, "high": 0.6}'], of_file("boundary.json", lambda path: report_options.BOUNDARY.read(path.parent))),
+        "settings.json": (2, [b'{"boundary": [0.4, 0.6]}', b'{"by": ["age"], "margin": ["0.1"], "at_thresholds": [1]}'], of_file("settings.json", lambda path: report_options.read(path.parent))),
     }  # fmt: skip
 
 
 NAMES = (
     *("texts", "json", "options", "toml", "pictures", "parquet", "safetensors", "pickles", "csv", "npz", "run.json"),
-    *("manifest.json", "boundary.json", "answers of servers", "files of targets", "files of preprocessing"),
+    *("manifest.json", "settings.json", "answers of servers", "files of targets", "files of preprocessing"),
 )
 
 
@@ -203,7 +204,7 @@ def test_what_is_not_foreseen_fails():
 
 def test_a_good_input_of_each_surface_is_read(tmp_path):
     """So that the damage is what is refused."""
-    refused = {"options", "files of targets", "files of preprocessing", "boundary.json"}
+    refused = {"options", "files of targets", "files of preprocessing"}
     for name, (_, seeds, read) in surfaces(tmp_path).items():
         if name not in refused:
             for seed in seeds:

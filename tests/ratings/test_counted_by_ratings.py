@@ -1,12 +1,11 @@
 """What raters saw as an attribute of the report: from the command line's names to the run folder and the page."""
 
-import json
-
 import auditing
 import pytest
 from rating_files import csv
 
 import transect
+from transect.analysis import finished_run
 from transect.errors import UnknownName
 from transect.runs import report_options
 from transect.runs.report_options import ReportSettings
@@ -45,9 +44,10 @@ def run(target, tmp_path_factory):
 def test_ratings_are_attributes_of_a_report(run, answers):
     settings = ReportSettings(by=["gender", "earrings"], bins=["gender=0.5"], covariates=["perceived_gender"])
     made = transect.report(run, ratings=answers, reference="gender>=0.5", settings=settings, quiet=True)
-    assert report_options.ERROR_CONDITIONS.read(run) == ("perceived_gender", "earrings")
-    assert report_options.BINS.read(run) == {"perceived_gender": (0.5,)}
-    assert report_options.COVARIATES.read(run) == ("gender",)
+    counting = finished_run.counting(finished_run.runs_in(run), report_options.read(run))
+    assert counting.by == ("perceived_gender", "earrings")
+    assert counting.bins == {"perceived_gender": (0.5,)}
+    assert counting.covariates == ("gender",)
     sections = {each["key"]: each for each in made.results["sections"]}
     groups = {row[0]: row[5] for row in sections["errors"]["tables"][0]["rows"]}
     assert groups["perceived gender: [0, 0.5)"] == groups["perceived gender: [0.5, 1]"] == SUBJECTS
@@ -61,8 +61,9 @@ def test_ratings_are_attributes_of_a_report(run, answers):
 
 def test_an_audit_with_ratings_takes_their_names_at_once(target, answers, tmp_path):
     made = auditing.audit(target, out=tmp_path / "run", ratings=answers, by=["gender"], bins=["gender=0.5"], **AUDIT)
-    assert report_options.ERROR_CONDITIONS.read(made.folder) == ("perceived_gender",)
-    assert json.loads((made.folder / report_options.BINS.name).read_text()) == {"perceived_gender": [0.5]}
+    counting = finished_run.counting(finished_run.runs_in(made.folder), report_options.read(made.folder))
+    assert counting.by == ("perceived_gender",)
+    assert counting.bins == {"perceived_gender": (0.5,)}
     with pytest.raises(UnknownName, match="unknown attribute 'gendre'"):
         auditing.audit(target, out=tmp_path / "none", ratings=answers, by=["gendre"], **AUDIT)
     assert not (tmp_path / "none").exists()

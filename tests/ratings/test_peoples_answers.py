@@ -14,11 +14,12 @@ from transect.effects import Truth
 from transect.errors import BadInput
 from transect.ratings import rating_tables as ratings
 from transect.records import Attribute
+from transect.runs.folder import FinishedRun
 
 
 def answered(folder, path, rules=(), perceived=None):
     ratings.attach(folder, perceived, rules, path)
-    return ratings.read(folder, IDS)
+    return ratings.read(FinishedRun(folder), IDS)
 
 
 def test_peoples_single_answers_are_averaged_by_image(folder, tmp_path):
@@ -58,7 +59,7 @@ def test_rules_look_at_both_kinds_and_at_values_by_image_first(folder, tmp_path)
     people = csv(tmp_path / "answers.csv", id=[IDS[0], IDS[0], IDS[2]], fakeness=[1, 0.8, 0], age=[50, 50, 10])
     seen = csv(tmp_path / "seen.csv", id=IDS[2:4], age=[30, 15])
     ratings.attach(folder, seen, ["fakeness>=0.75", "age<20"], people)
-    assert ratings.read(folder, IDS).reasons.tolist() == [
+    assert ratings.read(FinishedRun(folder), IDS).reasons.tolist() == [
         "pruned by fakeness >= 0.75", "", "", "pruned by age < 20", "", "",
     ]  # fmt: skip
 
@@ -77,7 +78,7 @@ def test_single_answers_about_several_studies(several, tmp_path):
         rater=["a", "a", "a"], age=[30, 40, 50],
     )  # fmt: skip
     assert ratings.attach(several, None, [], path) == []
-    made, walked = (ratings.read(several / "studies" / name, IDS) for name in ("experiment", "steps-age"))
+    made, walked = (ratings.read(FinishedRun(several / "studies" / name), IDS) for name in ("experiment", "steps-age"))
     assert made.people["age"][:2].tolist()[0] == 30
     assert walked.people["age"][:2].tolist() == [40, 50]
     assert (made.columns, walked.columns) == ({}, {})

@@ -12,6 +12,7 @@ from transect.analysis import findings, finished_run, reporting
 from transect.effects.image_validation import Rule
 from transect.errors import BadInput, UnknownName
 from transect.ratings import rating_tables as ratings
+from transect.runs.folder import FinishedRun
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_the_first_rule_that_matches_is_the_reason(folder, tmp_path):
     seen = csv(tmp_path / "seen.csv", id=IDS, fakeness=[0.9, 0.9, 0, 0, 0, 0], age=[0.1, 0.9, 0.1, 0.4, 0.9, 0.9])
     ratings.attach(folder, seen, ["fakeness>=0.75", "age<0.4"])
     fake, young = "pruned by fakeness >= 0.75", "pruned by age < 0.4"
-    assert ratings.read(folder, IDS).reasons.tolist() == [fake, fake, young, "", "", ""]
+    assert ratings.read(FinishedRun(folder), IDS).reasons.tolist() == [fake, fake, young, "", "", ""]
 
 
 def test_pruned_images_are_left_out_and_counted(folder, tmp_path):
@@ -81,7 +82,7 @@ def test_rules_alone_are_about_the_ratings_that_are_there(folder, tmp_path):
     )
     ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, fakeness=[1, 0, 0, 0, 0, 0]), [])
     ratings.attach(folder, None, ["fakeness>=0.75"])
-    assert ratings.read(folder, IDS).reasons[0] == "pruned by fakeness >= 0.75"
+    assert ratings.read(FinishedRun(folder), IDS).reasons[0] == "pruned by fakeness >= 0.75"
     with pytest.raises(UnknownName, match="unknown column 'fakenes': did you mean fakeness"):
         ratings.attach(folder, None, ["fakenes>=0.75"])
     assert json.loads((folder / "pruning.json").read_text()) == ["fakeness >= 0.75"]
@@ -104,7 +105,7 @@ PAPER = {
 def test_pruning_as_published_is_two_steps(folder, tmp_path):
     ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, **PAPER), ["as-published"])
     assert json.loads((folder / "pruning.json").read_text()) == ["as-published"]
-    made = ratings.read(folder, IDS)
+    made = ratings.read(FinishedRun(folder), IDS)
     fake, young = "pruned by fake or ambiguous", "pruned by children and teenagers"
     assert made.reasons.tolist() == [fake, fake, young, "", "", ""]
     assert made.reasons_after(1).tolist() == [fake, fake, "", "", "", ""]

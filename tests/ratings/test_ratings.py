@@ -13,12 +13,13 @@ from rating_files import IDS, csv, refusal
 from transect.analysis import reporting
 from transect.errors import BadInput
 from transect.ratings import rating_tables as ratings
+from transect.runs.folder import FinishedRun
 
 
 def test_rows_meet_images_by_id_whatever_their_order(folder, tmp_path):
     seen = csv(tmp_path / "seen.csv", id=[IDS[3], "9-0000", IDS[0]], age=[40, 99, ""], fakeness=[0.8, 0, 0.1])
     ratings.attach(folder, seen, ["fakeness >= 0.75"])
-    made = ratings.read(folder, IDS)
+    made = ratings.read(FinishedRun(folder), IDS)
     np.testing.assert_equal(made.columns["age"], [np.nan, np.nan, np.nan, 40, np.nan, np.nan])
     np.testing.assert_equal(made.columns["fakeness"], [0.1, np.nan, np.nan, 0.8, np.nan, np.nan])
     assert made.reasons.tolist() == ["", "", "", "pruned by fakeness >= 0.75", "", ""]
@@ -27,10 +28,10 @@ def test_rows_meet_images_by_id_whatever_their_order(folder, tmp_path):
 
 def test_parquet_and_csv_say_the_same(folder, tmp_path):
     ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, age=range(6)), [])
-    first = ratings.read(folder, IDS).columns
+    first = ratings.read(FinishedRun(folder), IDS).columns
     pq.write_table(pa.table({"id": IDS, "age": list(range(6))}), tmp_path / "seen.parquet")
     ratings.attach(folder, tmp_path / "seen.parquet", [])
-    np.testing.assert_equal(ratings.read(folder, IDS).columns, first)
+    np.testing.assert_equal(ratings.read(FinishedRun(folder), IDS).columns, first)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_ratings_that_do_not_fit_are_one_line_and_are_not_kept(folder, tmp_path,
 
 def test_infinity_is_no_rating(folder, tmp_path):
     ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, age=["inf", 1, 2, 3, 4, "-inf"]), [])
-    np.testing.assert_equal(ratings.read(folder, IDS).columns["age"], [np.nan, 1, 2, 3, 4, np.nan])
+    np.testing.assert_equal(ratings.read(FinishedRun(folder), IDS).columns["age"], [np.nan, 1, 2, 3, 4, np.nan])
 
 
 def test_a_column_study_says_of_which_study_a_row_is(several, tmp_path):
@@ -69,7 +70,7 @@ def test_a_column_study_says_of_which_study_a_row_is(several, tmp_path):
     assert ratings.attach(several, both, ["age >= 35"]) == [
         "Ratings whose id is of no image of steps-age, and that are not used: 1 (9-0000)"
     ]
-    made, walked = (ratings.read(several / "studies" / name, IDS) for name in ("experiment", "steps-age"))
+    made, walked = (ratings.read(FinishedRun(several / "studies" / name), IDS) for name in ("experiment", "steps-age"))
     assert (made.columns["age"][0], walked.columns["age"][0]) == (30, 40)
     assert (made.reasons[0], walked.reasons[0]) == ("", "pruned by age >= 35")
     assert (made.unknown, walked.unknown) == ((), ("9-0000",))

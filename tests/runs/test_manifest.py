@@ -73,11 +73,11 @@ def test_a_changed_byte_anywhere_is_named(run, name):
 def test_missing_and_added_files_are_named(run):
     (run / "effects.parquet").unlink()
     shutil.copy(run / "images" / "part-00000.parquet", run / "images" / "part-00001.parquet")
-    (run / "margins.json").write_text("{}")
+    (run / "settings.json").write_text("{}")
     (run / "thesis.txt").write_text("not of the run")
     found = manifest.check(run)
     assert (found.changed, found.missing) == ((), ("effects.parquet",))
-    assert found.added == ("images/part-00001.parquet", "margins.json")
+    assert found.added == ("images/part-00001.parquet", "settings.json")
 
 
 def test_a_link_in_the_place_of_a_file_is_not_that_file(run, tmp_path):

@@ -68,13 +68,13 @@ def test_predictions_have_all_columns_of_their_types(run, name):
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b'"x"', None], ids=["broken", "bytes", "text", "folder"])
 def test_small_files_that_are_damaged_are_refused_with_the_fix(tmp_path, content):
-    path = tmp_path / report_options.BINS.name
+    path = tmp_path / "settings.json"
     if content is None:
         path.mkdir()
     else:
         path.write_bytes(content)
-    with pytest.raises(BadInput, match=r"expected .*; delete it, or give --\w+ again") as refused:
-        report_options.BINS.read(tmp_path)
+    with pytest.raises(BadInput, match=r"expected .*; delete it, and give them again") as refused:
+        report_options.read(tmp_path)
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
 

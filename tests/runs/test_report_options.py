@@ -10,6 +10,7 @@ from commands import printed, refused
 
 from transect.analysis import reporting
 from transect.analysis.sections.error_rates import combinations_of
+from transect.effects import margins
 from transect.errors import BadInput
 from transect.records import Attribute
 from transect.runs import report_options
@@ -41,7 +42,7 @@ OUTCOMES = ("answer", "miss", "score")
 def test_what_is_refused(parse, given, message):
     parsers = {
         "bins": lambda texts: report_options.parse_bins(texts, KNOWN),
-        "margins": lambda texts: report_options.parse_margins(texts, OUTCOMES),
+        "margins": lambda texts: margins.parse_margins(texts, OUTCOMES),
         "boundary": report_options.check_boundary,
         "thresholds": report_options.check_thresholds,
         "conditions": lambda names: report_options.check_error_conditions(names, [set("abcdef")]),
@@ -71,7 +72,7 @@ def test_a_stated_threshold_is_kept_for_later_reports(tmp_path):
         (table,) = [each for each in section["tables"] if "glasses" in each["title"]]
         found = {row[1]: row[3] for row in table["rows"] if (row[0], row[2]) == ("all", "FNR")}
         assert found[1.5] == 1.0
-    assert json.loads((tmp_path / "run" / "thresholds.json").read_text()) == [1.5]
+    assert json.loads((tmp_path / "run" / "settings.json").read_text())["at_thresholds"] == [1.5]
 
 
 def by_light(pixels):
@@ -88,11 +89,14 @@ def test_effects_rates_and_sections_of_a_run_are_cut_there_and_later_reports_too
     assert [effect.name for effect in result.effects if effect.attribute == "age"][:2] == names
     rates = [rate for rate in result.results["rates"] if rate["order"] == 1 and "age" in rate["cell"]]
     assert [rate["n_images"] for rate in rates[:3]] == [(ages < 30).sum(), ((ages >= 30) & (ages < 50)).sum(), (ages >= 50).sum()]  # fmt: skip
-    assert json.loads((out / report_options.BINS.name).read_text()) == {"age": [30.0, 50.0]}
+    assert json.loads((out / "settings.json").read_text())["bins"] == ["age=30,50"]
     again = json.loads(printed("report", str(out), "--bins", "age=40", "--json"))
     assert again["effects"][0]["name"] == f"age: [{ages.min():.4g}, 40) to [40, {ages.max():.4g}]"
-    assert report_options.BINS.read(out) == {"age": (40.0,)}
+    assert report_options.read(out).bins == ["age=40"]
+    assert reporting.finished_run.read(out).bins == {"age": (40.0,)}
     assert "unknown attribute 'skin_ton'" in refused("report", str(out), "--bins", "skin_ton=3")
+    (out / "settings.json").write_text('{"covariates": ["gone"]}')
+    assert "settings.json keeps what earlier reports were given" in refused("report", str(out))
 
 
 @pytest.mark.integration
@@ -115,7 +119,7 @@ def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
     assert near(reporting.report(tmp_path / "run")) == (text, wide)
     text, none = near(reporting.report(tmp_path / "run", settings=ReportSettings(boundary=(0.98, 0.99))))
     assert ("0.98 < score < 0.99" in text, none) == (True, [0, 0])
-    assert json.loads((tmp_path / "run" / "boundary.json").read_text()) == [0.98, 0.99]
+    assert report_options.read(tmp_path / "run").boundary == (0.98, 0.99)
     assert "(0.3 < score < 0.7 at λ = 0)" in near(audit())[0]
 
 
@@ -126,13 +130,42 @@ def test_a_band_without_steps_is_refused_before_anything_is_made(tmp_path):
 
 
 def test_an_outcomes_own_margin_comes_before_that_of_all_rates():
-    chosen = report_options.parse_margins(["0.03", "miss=0.01", "score=0.5"], OUTCOMES)
-    assert report_options.margin_of(chosen, "miss", "proportion") == 0.01
-    assert report_options.margin_of(chosen, "answer", "proportion") == 0.03
-    assert report_options.margin_of(chosen, "score", "score") == 0.5
+    chosen = margins.parse_margins(["0.03", "miss=0.01", "score=0.5"], OUTCOMES)
+    assert margins.margin_of(chosen, "miss", "proportion") == 0.01
+    assert margins.margin_of(chosen, "answer", "proportion") == 0.03
+    assert margins.margin_of(chosen, "score", "score") == 0.5
 
 
 def test_rates_have_a_default_and_scores_have_none():
-    assert report_options.margin_of({}, "miss", "proportion") == 0.02
-    assert math.isnan(report_options.margin_of({}, "score", "score"))
-    assert math.isnan(report_options.margin_of({"": 0.03}, "score", "score"))
+    assert margins.margin_of({}, "miss", "proportion") == 0.02
+    assert math.isnan(margins.margin_of({}, "score", "score"))
+    assert math.isnan(margins.margin_of({"": 0.03}, "score", "score"))
+
+
+def test_what_is_stored_stays_where_nothing_else_is_given(tmp_path):
+    given = [ReportSettings(by="age", margin=0.03), ReportSettings(margin=["miss=0.1"], boundary=(0.2, 0.8))]
+    for settings in given:
+        report_options.write(tmp_path, report_options.over(report_options.read(tmp_path), settings))
+    stored = report_options.read(tmp_path)
+    assert (stored.by, stored.margin, stored.boundary, stored.covariates) == (["age"], ["miss=0.1"], (0.2, 0.8), [])
+    report_options.write(tmp_path, ReportSettings())
+    assert not (tmp_path / "settings.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"bys": ["age"]}', "bys: expected no such key"),
+        ('{"by": "age"}', "by: expected"),
+        ('{"at_thresholds": [NaN]}', "expected scores as numbers, got nan"),
+        ('{"boundary": [0.9, 0.1]}', "expected LOW below HIGH"),
+        ("[" * 20_000, "expected"),
+        (" " * (1 << 20) + "{}", "1,048,578 bytes"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_one_line(tmp_path, content, message):
+    (tmp_path / "settings.json").write_text(content)
+    with pytest.raises(BadInput, match="settings of a report") as refusal:
+        report_options.read(tmp_path)
+    assert message in str(refusal.value)
+    assert len(str(refusal.value).splitlines()) == 1

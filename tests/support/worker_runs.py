@@ -7,7 +7,6 @@ import auditing
 from transect.engines.protocol import Ready
 from transect.experiment import audit_studies as planned
 from transect.experiment import opened_targets
-from transect.experiment.edits import check_of
 
 FACE = "opencv:haarcascade_frontalface_default"
 SMALL = {"subjects": 10, "image_size": 32, "vary": ["glasses=0,1", "smile=0,1"], "seed": 5, "isolate": False}
@@ -18,7 +17,7 @@ def studies_of(targets, **settings):
     request = auditing.request(targets=targets, **{**SMALL, **settings})
     opened_here = opened_targets.resolve_targets(request.targets, request.model.options(), request.names)
     checks = request.checks
-    check = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw)
+    check = checks.open()
     designed, lines = planned.designs(request, opened_here)
     return [*planned.complete(designed, request, opened_here, check), *([] if lines is None else [lines])]
 

@@ -43,7 +43,7 @@ from transect.reports.records import Gallery, MeanFace
 from transect.runs.layout import CONTROL
 from transect.runs.parts import stage
 from transect.runs.pictures import pixels_of_png
-from transect.runs.report_options import Bins
+from transect.runs.report_options import UNSET, Bins, Counting
 from transect.runs.spec import RunSpec, TargetEntry
 from transect.runs.wording import readable
 from transect.targets.words.asked import asked_of
@@ -226,17 +226,13 @@ class Findings:
 
 def analyse(
     run: Run,
-    boundary: tuple[float, float] | None = None,
-    by: Sequence[str] = (),
-    bins: Bins | None = None,
-    covariates: Sequence[str] = (),
-    at_thresholds: tuple[float, ...] = (),
+    counting: Counting = UNSET,
     *,
     pictured: bool = True,
 ) -> Findings:
-    """The findings of one finished run. The settings are those of `Answers`; pictured: with its gallery."""
-    crossed = tuple(by) if set(by) <= run.counted_by else ()
-    edges = {name: points for name, points in (bins or {}).items() if name in run.perceived or not run.design.levels}
+    """The findings of one finished run. pictured: with its gallery."""
+    crossed = counting.by if set(counting.by) <= run.counted_by else ()
+    edges = {name: points for name, points in counting.bins.items() if name in run.perceived or not run.design.levels}
     effects: list[Effect] = []
     rates: list[Mapping[str, object]] = []
     galleries: list[Gallery] = []
@@ -264,8 +260,8 @@ def analyse(
             differences += analysis.differences
             rates += [_rate_entry(run, target.name, outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, outcomes.predictions))
-        one = replace(answers_of(run, target, outcomes), boundary=boundary, by=crossed, bins=edges)
-        answers.append(replace(one, covariates=tuple(covariates), at_thresholds=at_thresholds))
+        one = replace(answers_of(run, target, outcomes), boundary=counting.boundary, by=crossed, bins=edges)
+        answers.append(replace(one, covariates=counting.covariates, at_thresholds=counting.at_thresholds))
         if pictured:
             galleries.append(replace(gallery_of(outcomes), faces=mean_faces_of(run, answers[-1])))
     effects = with_mirrors(effects, mirrors)

@@ -5,7 +5,7 @@ It needs neither generator nor target.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
+from transect.effects.margins import parse_margins
 from transect.effects.outcomes import Outcome, Truth, asked_in, compute, offered
 from transect.effects.preferences import PREFERRED
 from transect.effects.verification import Rule, Threshold, Verified, find_threshold, reference_rows
@@ -25,10 +26,11 @@ from transect.ratings import perceived_attributes as reference
 from transect.ratings import rating_tables as ratings
 from transect.ratings.perceived_attributes import PerceivedAttribute
 from transect.records import Attribute, Design, Predictions, Task
-from transect.runs import layout
+from transect.runs import layout, report_options
 from transect.runs import tables as columns
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.layout import is_coded, runs_of
+from transect.runs.report_options import Bins, Counting, ReportSettings
 from transect.runs.spec import RunSpec, StatedTruth, TargetEntry
 from transect.runs.tables import said_of, with_coded
 from transect.targets.capabilities import BoxConvention
@@ -124,6 +126,11 @@ class Run:
         return own | frozenset(self.perceived) if own else own
 
     @property
+    def bins(self) -> Bins:
+        """Cut points of the attributes that the settings of this very folder state."""
+        return _cut_points(report_options.read(self.folder.path).bins, self.spec.observed, self.perceived)
+
+    @property
     def people(self) -> Int[np.ndarray, " n"]:
         """Who is on each image."""
         return columns.people_of(self.images)
@@ -170,7 +177,7 @@ def of_images(folder: FinishedRun, images: pa.Table) -> Run:
     spec, path = folder.spec, folder.path
     design = replace(spec.design, subjects=len(images) // spec.design.n_cells)
     attributes = {attribute.name: attribute for attribute in spec.attributes}
-    seen = ratings.read(path, images["id"].to_pylist()).gating(gates.reasons(path, spec, images))
+    seen = ratings.read(folder, images["id"].to_pylist()).gating(gates.reasons(path, spec, images))
     true = columns.columns_of(images, "true")
     known = {attribute.name: attribute for attribute in spec.nominal} | attributes
     judged = None if spec.truths else reference.stored(path, known)
@@ -296,6 +303,35 @@ class TargetOutcomes:
         )
         reasons = np.where(outcome.reasons == "", pruned, outcome.reasons)
         return replace(outcome, values=np.where(reasons == "", outcome.values, np.nan), reasons=reasons)
+
+
+def counting(runs: Sequence[Run], settings: ReportSettings) -> Counting:
+    """What a report's settings say of these runs. Raises BadInput or UnknownName for what none of them has."""
+    own = frozenset(name for run in runs for name in run.spec.counted_by)
+    observed = {name: attribute for run in runs for name, attribute in run.spec.observed.items()}
+    perceived = {name: seen for run in runs for name, seen in run.perceived.items()}
+    by = [reference.resolved(name, own, perceived) for name in settings.by]
+    keys = [(name, reference.resolved(name, (), perceived)) for name in settings.covariates]
+    adjusted = [perceived[key].about if key in perceived else name for name, key in keys]
+    adjustable = dict.fromkeys([*(seen.about for seen in perceived.values()), *observed])
+    counted = {name for run in runs for name in run.all_outcomes}
+    return Counting(
+        report_options.check_error_conditions(by, [run.counted_by for run in runs]),
+        _cut_points(settings.bins, observed, perceived),
+        settings.boundary,
+        report_options.check_covariates(adjusted, tuple(adjustable)),
+        parse_margins(report_options.listed_margins(settings.margin), counted),
+        tuple(settings.at_thresholds),
+    )
+
+
+def _cut_points(
+    texts: Sequence[str], observed: Mapping[str, Attribute], perceived: Mapping[str, PerceivedAttribute]
+) -> Bins:
+    """Cut points by attribute, observed or as raters saw it; an observed one comes first where a name means both."""
+    named = [text.partition("=") for text in texts]
+    chosen = [reference.resolved(name, observed, perceived) + sign + points for name, sign, points in named]
+    return report_options.parse_bins(chosen, {**observed, **{name: seen.attribute for name, seen in perceived.items()}})
 
 
 def is_audit(source: object) -> TypeGuard[str | Path]:

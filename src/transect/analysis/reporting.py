@@ -33,9 +33,9 @@ from transect.effects.outcomes import FACE, span
 from transect.effects.preferences import PREFERRED
 from transect.effects.projection import PopulationShares, check_levels, read_shares
 from transect.effects.samples import SAME_FOR_ALL
-from transect.ratings.perceived_attributes import PerceivedAttribute, resolved
+from transect.errors import BadInput
 from transect.ratings.rating_tables import attach
-from transect.records import Attribute, Effect, Task
+from transect.records import Effect, Task
 from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
 from transect.reports.wording import short_name
@@ -43,11 +43,11 @@ from transect.runs import folder as unfinished
 from transect.runs import manifest, report_options, working_folders
 from transect.runs.environment import one_algebra_thread
 from transect.runs.folder import FinishedRun, write_atomically
-from transect.runs.layout import runs_of
+from transect.runs.layout import SETTINGS, runs_of
 from transect.runs.parts import stage
 from transect.runs.report_options import ReportSettings
 from transect.runs.spec import RunSpec
-from transect.runs.table_inputs import TableLike, as_names
+from transect.runs.table_inputs import TableLike
 from transect.runs.wording import spaced
 from transect.texts import say
 
@@ -294,42 +294,24 @@ def report(folder: Path, *, shares: Sequence[TableLike] = (), settings: ReportSe
     return result
 
 
-def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings) -> AuditResult:
-    by, boundary = as_names(settings.by), settings.boundary
-    interval = report_options.check_boundary(boundary) or report_options.BOUNDARY.read(folder)
+def _report(folder: Path, shares: Sequence[TableLike], given: ReportSettings) -> AuditResult:
+    stored = report_options.read(folder)
+    settings = report_options.over(stored, given)
     paths = runs_of(folder)
     folders = [FinishedRun(path, finished_run.MEMORY) for path in paths]
     specs_of = [each.spec for each in folders]  # refuses what is no audit before tables are read
     runs = [finished_run.opened(each) for each in folders]
-    own = frozenset(name for spec in specs_of for name in spec.counted_by)
-    perceived = {name: seen for run in runs for name, seen in run.perceived.items()}
-    by = tuple(resolved(name, own, perceived) for name in by)
-    crossed = report_options.check_error_conditions(
-        by or report_options.ERROR_CONDITIONS.read(folder), [run.counted_by for run in runs]
-    )
-    observed = {name: attribute for spec in specs_of for name, attribute in spec.observed.items()}
-    cut_points = _cut_points(settings.bins, observed, perceived) or report_options.BINS.read(folder)
-    named = [_about(name, perceived) for name in as_names(settings.covariates)]
-    adjusted = report_options.check_covariates(named, _adjustable(runs)) or report_options.COVARIATES.read(folder)
-    counted = {name for run in runs for name in run.all_outcomes}
-    margin = report_options.parse_margins(
-        report_options.listed_margins(settings.margin), counted
-    ) or report_options.MARGINS.read(folder)
-    cuts = report_options.check_thresholds(settings.at_thresholds) or report_options.THRESHOLDS.read(folder)
-    studies = [findings.analyse(run, interval, crossed, cut_points, adjusted, cuts) for run in runs]
-    if named:
-        report_options.COVARIATES.write(folder, adjusted)
-    if by:
-        report_options.ERROR_CONDITIONS.write(folder, crossed)
-    if report_options.listed_margins(settings.margin):
-        report_options.MARGINS.write(folder, margin)
-    if settings.at_thresholds:
-        report_options.THRESHOLDS.write(folder, cuts)
-    if settings.bins:
-        report_options.write_bins(folder, cut_points)
-    if boundary is not None:
+    try:
+        counting = finished_run.counting(runs, settings)
+    except BadInput as error:
+        if stored == ReportSettings():
+            raise
+        raise BadInput(f"{error}; {folder / SETTINGS} keeps what earlier reports were given") from None
+    studies = [findings.analyse(run, counting) for run in runs]
+    if given.boundary is not None:
         report_options.check_boundary_has_steps(any(study.in_steps for study in studies))
-        report_options.BOUNDARY.write(folder, boundary)
+    if settings != stored:
+        report_options.write(folder, settings)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(studies, key=lambda study: study.in_steps or not study.design.levels)
     attributes = {name: attribute for study in reversed(order) for name, attribute in study.attributes.items()}
@@ -338,7 +320,7 @@ def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings)
         check_levels(population, _shown_levels(studies), attributes)
     controls = [findings.read(path) for path in paths]
     notes = [note for _, unfinished in controls for note in unfinished]
-    found = [RunFindings(run, study, cut_points) for run, study in zip(runs, studies, strict=True)]
+    found = [RunFindings(run, study, counting.bins) for run, study in zip(runs, studies, strict=True)]
     notes += dict.fromkeys(note for spec in specs_of for note in truth_notes(spec))
     specs = {json.dumps(study.spec.generator.directions): study.spec for study in studies}
     notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
@@ -349,7 +331,7 @@ def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings)
         shares=populations,
         limits=notes,
         sections=all_sections.of_runs(folder, found),
-        margins=margin,
+        margins=counting.margins,
         again=Estimates({each.run.spec.name: each for each in found}),
         cautions=list(unfinished.unfinished_sentences(folder)),
     )
@@ -362,27 +344,6 @@ def _shown_levels(studies: Sequence[findings.Findings]) -> dict[str, set[float]]
         for name, levels in {} if study.in_steps else study.design.levels.items():
             shown.setdefault(name, set()).update(levels)
     return shown
-
-
-def _cut_points(
-    texts: Sequence[str], observed: Mapping[str, Attribute], perceived: Mapping[str, PerceivedAttribute]
-) -> dict[str, tuple[float, ...]]:
-    """Cut points by attribute, observed or as raters saw it; an observed one comes first where a name means both."""
-    named = [text.partition("=") for text in as_names(texts)]
-    chosen = [resolved(name, observed, perceived) + sign + points for name, sign, points in named]
-    return report_options.parse_bins(chosen, {**observed, **{name: seen.attribute for name, seen in perceived.items()}})
-
-
-def _about(name: str, perceived: Mapping[str, PerceivedAttribute]) -> str:
-    """What errors are adjusted for under this name: the attribute that the ratings are about, else the name itself."""
-    key = resolved(name, (), perceived)
-    return perceived[key].about if key in perceived else name
-
-
-def _adjustable(runs: Sequence[finished_run.Run]) -> list[str]:
-    """What errors may be adjusted for: ratings, and attributes of observed images."""
-    rated = [seen.about for run in runs for seen in run.perceived.values()]
-    return [*dict.fromkeys([*rated, *(name for run in runs for name in run.spec.observed)])]
 
 
 def truth_notes(spec: RunSpec) -> list[str]:

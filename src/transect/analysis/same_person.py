@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, final
 
 import numpy as np
-import pyarrow as pa
 
 from transect.annotation.agreement.numbers import notice, simulated_count
-from transect.annotation.exchange.casting import read_typed
+from transect.annotation.exchange.answer_tables import read_answers
 from transect.effects.identity_pairs import (
     Distances,
     PairAgreement,
@@ -28,14 +27,7 @@ from transect.runs.table_inputs import TableLike, as_table
 from transect.runs.wording import counted
 
 Unanswered = Literal["left out", "same"]
-_NEEDED: Final = ("id", "second", "answer")
-_ANSWERS: Final = pa.schema(
-    [
-        *((name, pa.string()) for name in ("study", "id", "second", "question", "rater", "answer", "follow_up")),
-        *((name, pa.bool_()) for name in ("repeat", "excluded")),
-        ("level", pa.float64()),
-    ]
-)
+_NEEDED: Final = ("id", "second", "answer", "level")
 
 
 @final
@@ -158,10 +150,7 @@ def _of_question(rows: list[dict[str, Any]], question: str | None, path: str) ->
 
 def _rows(source: TableLike) -> tuple[list[dict[str, Any]], str]:
     """Answers about pairs that count (no repeats, no excluded raters), and what messages call their table."""
-    table, path = read_typed(source, _ANSWERS, "answers")
-    rows: list[dict[str, Any]] = table.to_pylist()
-    if rows and (missing := [name for name in (*_NEEDED, "level") if name not in rows[0]]):
-        raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)} and level, got no {', '.join(missing)}")
+    rows, path = read_answers(source, _NEEDED, ("value", "known", "seconds", "given", "place"))
     counted = [
         {**row, "id": str(row["id"]), "second": str(row["second"])}
         for row in rows

@@ -19,6 +19,7 @@ from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.edits import EDIT_VALIDITY_KEY, MOST_FAIL
 from transect.analysis.sections.places import RunFindings
 from transect.effects.analysis import CONFIDENCE, UNTESTED, distinct_tests
+from transect.effects.margins import margin_of
 from transect.effects.multiplicity import confidence_of, errors_of, shrunken
 from transect.effects.outcomes import OF_TRUTH
 from transect.effects.verdicts import (
@@ -40,7 +41,6 @@ from transect.reports.entries import VerdictEntry
 from transect.reports.records import Section
 from transect.reports.results import PickedEntry, SelectionEntry
 from transect.reports.wording import short_name
-from transect.runs.report_options import margin_of
 from transect.runs.spec import TargetEntry
 from transect.runs.wording import counted, spaced
 

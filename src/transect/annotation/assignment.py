@@ -355,7 +355,7 @@ def answer(project: Project, rater: int, sent: Submitted, now: float) -> Stored:
             return Stored(before.id, replayed=True)
         if row.state == "answered":
             raise Refused("this task is answered: take the answer back first")
-        number = _add(connection, rater, sent, values, now)
+        number = add(connection, rater, sent, values, now)
         connection.execute(tasks.update().where(tasks.c.id == row.id).values(state="answered", answer_id=number))
         if not row.repeat:
             recount(connection, [row.item_id], project.questionnaire.plan.stop)
@@ -380,7 +380,7 @@ def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
         ).scalar()
         if last is None:
             return None
-        _add(connection, rater, Submitted(last, key, None), ("undo", None, None), now)
+        add(connection, rater, Submitted(last, key, None), ("undo", None, None), now)
         connection.execute(
             tasks.update()
             .where(tasks.c.id == last)
@@ -427,9 +427,10 @@ def _sent_before(connection: Connection, rater: int, key: str) -> Any:
     return connection.execute(sa.select(answers).where(answers.c.rater_id == rater, answers.c.key == key)).one_or_none()
 
 
-def _add(
+def add(
     connection: Connection, rater: int, sent: Submitted, values: tuple[Kind, int | None, int | None], now: float
 ) -> int:
+    """Write a row of answers. Returns its number."""
     kind, value, detail = values
     time = sent.milliseconds
     inserted = connection.execute(

@@ -10,6 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
+from scipy.special import softmax
 
 from transect.annotation.questions import RaterQuestion, load
 from transect.annotation.sources import Pictures, home_of, is_texts, source_of
@@ -18,15 +19,14 @@ from transect.records import Annotations, Images, Question
 from transect.runs.folder import write_atomically, write_table
 from transect.runs.human_answers import with_questions
 from transect.runs.model_files import sha256
-from transect.runs.model_folders import settings_of
 from transect.runs.pictures import pixels_of_png
 from transect.runs.table_inputs import csv_of
-from transect.targets.hf.loading import Options, load_network, load_saved, open_folder, quiet
+from transect.targets.hf.loading import Options, open_folder
+from transect.targets.hf.opening import open_text_images
 
 CLIP: Final = (
     "Radford et al. 2021, Learning transferable visual models from natural language supervision, arXiv:2103.00020"
 )
-_AT_ONCE: Final = 32
 
 
 @final
@@ -67,76 +67,22 @@ class ClipRater:
     def __init__(
         self, folder: Path, device: str = "cpu", template: str = "a photo of a face, {question} {level}"
     ) -> None:
-        _check(folder)
-        options = Options(device=device)
-        with quiet(str(folder)):
-            opened = open_folder(str(folder))
-            self._model: Any = load_network(opened, "CLIPModel", "a saved CLIP", options)[0]
-            self._tokens: Any = load_saved(opened, "CLIPTokenizer", "its tokenizer")
-        self.name, self._device, self._template = f"machine-clip-{folder.name}", device, template
-        self._shape = _preprocessing(folder)
-        files = opened.digests()
-        weights = {"weights_sha256": files["model.safetensors"], "files": files}
+        self._model = open_text_images(f"hf:{folder}", Options(device=device))
+        self.name, self._template = f"machine-clip-{folder.name}", template
+        files = open_folder(str(folder)).digests()
+        weights = {"weights_sha256": files.get("model.safetensors"), "files": files}
         self.facts: dict[str, Any] = {"rater": self.name, **weights, "template": template}
 
     def shares(self, images: Images, question: Question) -> Float[np.ndarray, "n levels"]:
         """How probable each level is by the model's own scale; rows add up to 1."""
-        import torch
-
         if not question.levels:
             raise BadInput(f"question {question.name}: expected levels to choose from, got none; ask with levels")
         texts = [self._template.format(question=question.text, level=level) for level in question.levels]
-        tokens = self._tokens(texts, padding=True, return_tensors="pt").to(self._device)
-        longest, most = tokens["input_ids"].shape[1], self._model.config.text_config.max_position_embeddings
-        if longest > most:  # cut off, all levels would be the same text
-            raise BadInput(
-                f"question {question.name}: expected texts of {most} tokens at most with each level, got {longest}; "
-                "shorten the question for this model"
-            )
-        shares = []
-        with torch.inference_mode():
-            for start in range(0, len(images), _AT_ONCE):
-                pixels = self._pixels(images.pixels[start : start + _AT_ONCE])
-                output = self._model(pixel_values=pixels.to(self._device), **tokens)
-                shares.append(output.logits_per_image.softmax(dim=1).double().cpu().numpy())
-        return np.concatenate(shares) if shares else np.empty((0, len(texts)))
+        return np.asarray(softmax(self._model.logits(images.pixels, texts), axis=1))
 
     def rate(self, images: Images, question: Question) -> Annotations:
         """The most probable level of each image. Raises BadInput for a question without levels."""
         return _annotations(self.name, question, self.shares(images, question).argmax(axis=1))
-
-    def _pixels(self, pixels: np.ndarray) -> Any:
-        """Resized to the model's side by the shorter one, cut to its middle, and standardized."""
-        import torch
-        from PIL import Image
-
-        side, mean, spread = self._shape
-        crops = []
-        for picture in pixels:
-            image = Image.fromarray(picture)
-            scale = side / min(image.size)
-            image = image.resize([max(side, round(k * scale)) for k in image.size], Image.Resampling.BICUBIC)
-            left, top = ((k - side) // 2 for k in image.size)
-            crops.append(np.asarray(image.crop((left, top, left + side, top + side)), dtype=np.float32) / 255)
-        return torch.from_numpy(((np.stack(crops) - mean) / spread).transpose(0, 3, 1, 2).astype(np.float32))
-
-
-def _check(folder: Path) -> None:
-    """Raises BadInput unless the folder has the settings and safetensors of a CLIP."""
-    if not (folder / "config.json").is_file() or not (folder / "model.safetensors").is_file():
-        raise BadInput(f"{folder}: expected config.json and model.safetensors of a saved CLIP, found no such files")
-    if (kind := settings_of(folder / "config.json").get("model_type")) != "clip":
-        raise BadInput(f"{folder}: expected a model of type clip, found {kind!r}; give another folder")
-
-
-def _preprocessing(folder: Path) -> tuple[int, Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
-    """Side, mean and spread as the folder says; CLIP's own mean and spread where it does not."""
-    side = int(settings_of(folder / "config.json").get("vision_config", {}).get("image_size", 224))
-    path = folder / "preprocessor_config.json"
-    settings = settings_of(path) if path.is_file() else {}
-    mean = settings.get("image_mean", [0.48145466, 0.4578275, 0.40821073])
-    spread = settings.get("image_std", [0.26862954, 0.26130258, 0.27577711])
-    return side, np.asarray(mean, dtype=np.float64), np.asarray(spread, dtype=np.float64)
 
 
 def open_rater(text: str, questions: Sequence[RaterQuestion], device: str = "cpu") -> AttributeRater | ClipRater:

@@ -6,11 +6,12 @@ import math
 import statistics
 from typing import Any, Final
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from transect.annotation.agreement.coefficients import krippendorff_alpha, percent_agreement
-from transect.annotation.agreement.summary import level_values, valued_as
+from transect.annotation.agreement.summary import valued_as
 from transect.annotation.assignment import answers_by_item
 from transect.annotation.database import read_setting
 from transect.annotation.project import Project, Row, matrix, rows
@@ -101,7 +102,7 @@ def _sum(what: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
 
 def _agreement(given_rows: list[Row], question: RaterQuestion) -> dict[str, float | None]:
     ratings = matrix(given_rows, question.name).ratings
-    valued = valued_as(ratings, level_values(question))
+    valued = valued_as(ratings, np.asarray(question.values))
     alpha = krippendorff_alpha(valued, question.scale).value
     return dict(plain({"percent_agreement": percent_agreement(ratings), "alpha": alpha}))
 

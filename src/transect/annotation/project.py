@@ -359,7 +359,7 @@ def _create(database: Database, questionnaire: Questionnaire | None, read: _Read
 
 
 def _kept(database: Database, text: str) -> Questionnaire:
-    """The questions of a database. Raises BadInput for those that only an earlier version can ask."""
+    """The questions of a database. Raises BadInput for those that only another version can ask."""
     try:
         return Questionnaire.model_validate(loads(text))
     except ValidationError as error:

@@ -15,7 +15,7 @@ import io
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, final
+from typing import Annotated, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
@@ -38,8 +38,6 @@ _TEXTS: Final = ("title", "instructions", "consent")
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
 _Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]$")]
-_FILE: Final = "file"
-"""Of a validation's context: whether questions come from a file, and not from a database."""
 _TAKEN: Final = ("id", "study", "rater")
 
 
@@ -123,10 +121,8 @@ class RaterQuestion(_Table):
 
     @field_validator("levels")
     @classmethod
-    def _distinct_levels(cls, levels: tuple[Level, ...], info: Any) -> tuple[Level, ...]:
-        """Existing databases stay valid, even where keys differ only in case."""
-        from_file = bool((info.context or {}).get(_FILE))
-        keys = [level.key.lower() if from_file else level.key for level in levels if level.key]
+    def _distinct_levels(cls, levels: tuple[Level, ...]) -> tuple[Level, ...]:
+        keys = [level.key.lower() for level in levels if level.key]
         names = [level.name for level in levels]
         for what, each, more in (("key", keys, " (capitals do not count)"), ("name", names, "")):
             if twice := [text for text in each if each.count(text) > 1]:
@@ -135,14 +131,8 @@ class RaterQuestion(_Table):
             raise ValueError(f"expected other keys than the page's own, got {taken[0]!r} ({RESERVED[taken[0]]})")
         if None in [level.value for level in levels] and any(level.value is not None for level in levels):
             raise ValueError("expected a value for every level or for none")
-        return levels
-
-    @field_validator("levels")
-    @classmethod
-    def _distinct_values(cls, levels: tuple[Level, ...], info: Any) -> tuple[Level, ...]:
-        """Only in files: existing databases stay valid and treat levels of equal values as one answer."""
         of: dict[float, str] = {}
-        for level in levels if (info.context or {}).get(_FILE) else ():
+        for level in levels:
             if level.value is not None and of.setdefault(level.value, level.name) != level.name:
                 both = f"{level.value:g} of {of[level.value]} and {level.name}"
                 raise ValueError(f"expected a different value for every level, got {both}; leave one out")
@@ -303,14 +293,9 @@ def _text(key: str, names: Sequence[str | Path], questionnaires: Sequence[Questi
     return next((text for _, text in specific or stated), None)
 
 
-def load_file(path: Path) -> Questionnaire:
-    """The questions of one file. Raises as `load` does."""
-    return load([path])
-
-
 def parse(text: str, where: str) -> Questionnaire:
     """A questionnaire from its TOML. Raises BadInput in one line, with the line and the key."""
-    return toml_files.checked(Questionnaire, toml_files.parse(text, where), where, text, context={_FILE: True})
+    return toml_files.checked(Questionnaire, toml_files.parse(text, where), where, text)
 
 
 def _mirrored(values: Sequence[float]) -> bool:

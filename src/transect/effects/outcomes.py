@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final, Literal, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -406,7 +406,7 @@ WORSE_WHEN_LARGER: Final = (*OF_TRUTH, "non_match", "distance", *SHARES)
 """Outcomes of which more is worse, so that an increase can be limited."""
 OUTCOMES = ("answer", "score", "distance", "non_match", *OF_TRUTH, *SHARES, LENGTH, LIKELIHOOD)
 """Every outcome by name, without those that are named after an option, a code or a list of words."""
-_BINARY_OUTCOMES = ("answer", "miss", "false_alarm", "error", "non_match")
+_YES_OR_NO: Final = ("answer", "miss", "false_alarm", "non_match", "error")
 _NOT_IN_WORDS = ((Task.BINARY, "score"), (Task.BINARY, "loss"))
 """The score of a yes is its share of the wordings, which is the answer, and no probability."""
 
@@ -458,9 +458,25 @@ def offered(task: Task, truth: bool, asked: InWords | None = None) -> tuple[str,
     return ("answer", "score", *(with_truth if truth else ()))
 
 
+def kind_of(outcome: str, task: Task | None = None) -> Literal["yes or no", "share", "number"]:
+    """What an outcome is of one answer: had or not, a share from 0 to 1, or any other number.
+
+    task: None where it is not known, so that an error may be that of a number.
+
+    >>> kind_of("error", Task.BINARY), kind_of("error", Task.REGRESSION), kind_of("likelihood")
+    ('yes or no', 'number', 'share')
+    """
+    if outcome == LIKELIHOOD or outcome.startswith((OF_OPTION, LIST)):
+        return "share"
+    if outcome in SHARES or outcome.startswith((OPTION, CODE)):
+        return "yes or no"
+    is_number = task is Task.REGRESSION or (task is None and outcome == "error")
+    return "yes or no" if outcome in _YES_OR_NO and not is_number else "number"
+
+
 def span(outcome: str, task: Task) -> float:
     """How far two values of an outcome can be apart, whatever is observed; NaN where that has no limit."""
-    if outcome in _BINARY_OUTCOMES and task is not Task.REGRESSION:
+    if kind_of(outcome, task) == "yes or no":
         return 1.0
     known = {"score": 1.0} if task in _CLASSIFICATION else {"distance": 2.0} if task is Task.EMBEDDING else {}
     return known.get(outcome, np.nan)
@@ -514,7 +530,7 @@ def compute(
             _mark(reasons, ~np.isfinite(scores), NO_SCORE)
         values = _values(name, task, answers, scores, truth, reasons)
     valid = np.array([not reason for reason in reasons], dtype=bool)
-    is_binary = name in _BINARY_OUTCOMES and task is not Task.REGRESSION
+    is_binary = kind_of(name, task) == "yes or no"
     return Outcome(name, np.where(valid, values, np.nan), reasons, _unit(name, task), is_binary)
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from transect.errors import BadInput
 from transect.experiment import audit_studies, costs, opened_targets, small_runs
 from transect.experiment.audit_request import AuditRequest
-from transect.experiment.edits import check_of
+from transect.experiment.edits import EditCheck
 from transect.experiment.presets import preset
 from transect.experiment.study import Study
 from transect.protocols import Target, TargetLike
@@ -36,7 +36,7 @@ def planned(request: AuditRequest) -> Iterator[Plan]:
     pairs = audit_studies.of_two(request, targets)
     try:
         designed, lines = audit_studies.designs(request, targets)
-        for part in audit_studies.complete(designed, request, targets, check_of()):
+        for part in audit_studies.complete(designed, request, targets, EditCheck()):
             part.spec()  # which refuses outcomes that a target does not have
         yield targets, pairs, designed, lines
     finally:

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, TypeAlias, TypeVar, final
 
 from transect.engines.settings import ENGINE, LOCAL, WORKERS, EngineSettings
 from transect.errors import UnknownName
@@ -24,8 +24,9 @@ from transect.spoken_answers import Speaker
 from transect.targets.guard import Limits
 from transect.targets.settings import ModelSettings
 
-_CHECKS: Final = "Checks of edits"
-_VERIFICATION: Final = "Face verification"
+if TYPE_CHECKING:
+    from transect.experiment.edits import EditCheck
+
 _RATINGS: Final = "Ratings"
 _EXPERIMENT: Final = "Experiment"
 _OBSERVATION: Final = "Observation"
@@ -44,15 +45,16 @@ Levels: TypeAlias = Sequence[str] | Mapping[str, Sequence[float] | None]
 class CheckSettings:
     """Models that check whether images became what was set; attributes also takes targets by attribute."""
 
+    PANEL: ClassVar = "Checks of edits"
+    RARE: ClassVar = True
+
     attributes: Annotated[
         Sequence[str] | Mapping[str, TargetLike],
         Option(
             "NAME=TARGET: a model that reads an attribute from images, to check what was set; repeatable.",
             list[str],
             names=("--check-attribute",),
-            panel=_CHECKS,
             opens="model",
-            rare=True,
         ),
     ] = ()
     identity: Annotated[
@@ -61,9 +63,7 @@ class CheckSettings:
             "A TARGET with embeddings, to check that an edit keeps the person.",
             str | None,
             names=("--check-identity",),
-            panel=_CHECKS,
             opens="model",
-            rare=True,
         ),
     ] = None
     realism: Annotated[
@@ -72,28 +72,25 @@ class CheckSettings:
             "A TARGET with a score of realism (higher is more real), to check the images.",
             str | None,
             names=("--check-realism",),
-            panel=_CHECKS,
             opens="model",
-            rare=True,
         ),
     ] = None
     redraw: Annotated[
-        int,
-        Option(
-            "Replace a subject whose images fail a check up to N times; 0: only count the failures.",
-            panel=_CHECKS,
-            rare=True,
-        ),
+        int, Option("Replace a subject whose images fail a check up to N times; 0: only count the failures.")
     ] = 0
     shipped: Annotated[
         bool,
         Option(
             "Let the network that ships read what no --check-… target does; it has seen rendered faces alone.",
             names=("--check-shipped",),
-            panel=_CHECKS,
-            rare=True,
         ),
     ] = False
+
+    def open(self) -> EditCheck:
+        """The check, with its targets. Raises BadInput for a text that is not NAME=TARGET, and as resolving targets."""
+        from transect.experiment.edits import check_of
+
+        return check_of(self)
 
 
 @final
@@ -101,21 +98,16 @@ class CheckSettings:
 class VerificationSettings:
     """When an embedding target takes two images for one person."""
 
+    PANEL: ClassVar = "Face verification"
+    RARE: ClassVar = True
+
     false_match_rate: Annotated[
         float | None,
-        Option(
-            "For embeddings: choose the threshold with this false match rate between different subjects.",
-            panel=_VERIFICATION,
-            rare=True,
-        ),
+        Option("For embeddings: choose the threshold with this false match rate between different subjects."),
     ] = None
     within: Annotated[
         Sequence[str],
-        Option(
-            "For embeddings: a varied attribute that changes who is shown, e.g. skin_tone; repeatable.",
-            panel=_VERIFICATION,
-            rare=True,
-        ),
+        Option("For embeddings: a varied attribute that changes who is shown, e.g. skin_tone; repeatable."),
     ] = ()
 
 
@@ -183,8 +175,7 @@ class RunSettings:
         False
     )
     dry_run: Annotated[
-        bool,
-        Option("Print the number of images and calls, with the negative control, and the maximum cost, and stop."),
+        bool, Option("Print the number of images and calls, with the negative control, and the maximum cost, and stop.")
     ] = False
     json: Annotated[bool, Option("Print JSON on standard output instead of text.")] = False
 

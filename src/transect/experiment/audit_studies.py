@@ -24,11 +24,11 @@ from transect.experiment.audit_request import AuditRequest, Levels
 from transect.experiment.edits import EditCheck
 from transect.experiment.opened_targets import check_names
 from transect.experiment.outcome_choice import shared_out
-from transect.experiment.recipes import CheckRecipe, StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
+from transect.experiment.recipes import StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
 from transect.experiment.study import Study
 from transect.experiment.worlds import WorldSettings
 from transect.protocols import Generator, Target, World
-from transect.records import Attribute, Task
+from transect.records import Attribute, Design, Task
 from transect.runs import report_options
 from transect.runs.capabilities import (
     check_subjects,
@@ -242,20 +242,19 @@ def _settings(first: WorldSettings, spec: str | Path | Generator) -> WorldSettin
 
 
 def _study(request: AuditRequest, settings: WorldSettings, world: World, name: str) -> Study:
-    design = transect_design(
-        _known(request.vary, world),
-        world.attributes,
-        usual=usual_levels(world),
-        subjects=request.subjects,
-        seed=request.seed,
-        population=worlds.population_of(world),
-        hold=request.hold,
-    )
+    world, design = _set(request, world, _known(request.vary, world))
+    recipe = StudyRecipe(WorldRecipe(settings, varied=tuple(design.levels)))
+    return Study(name, world, design, (), recipe=recipe)
+
+
+def _set(request: AuditRequest, world: World, vary: Levels) -> tuple[World, Design]:
+    """The world of subjects on whom these attributes can be set, and the design that sets them."""
+    shared = _shared(request, generator_entry(world).population)
+    design = transect_design(vary, world.attributes, usual=usual_levels(world), **shared)
     worlds.check_hold(world, design)
-    varied = tuple(design.levels)
-    world = for_attributes(world, varied)
+    world = for_attributes(world, tuple(design.levels))
     check_subjects(world, request.subjects)
-    return Study(name, world, design, (), recipe=StudyRecipe(WorldRecipe(settings, varied=varied)))
+    return world, design
 
 
 def _known(vary: Levels, world: World) -> Levels:
@@ -424,14 +423,14 @@ def of_plain_world(study: Study) -> Study:
 def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
     """Studies of generated images: the experiment, one for each attribute in steps, and the observation."""
     _check_photographs(request, world)
-    population = worlds.population_of(world)
+    population = generator_entry(world).population
     observed = request.observe or request.images
     if observed is None or request.vary or request.steps:
         check_subjects(world, request.subjects)
     if observed is not None:
         check_subjects(world, observed)
     if request.vary or not (request.steps or request.observe or request.images):
-        yield _experiment(request, world, population)
+        yield _experiment(request, world)
     for text, (stepped, levels) in zip(
         request.steps, parse_steps(request.steps, world, request.step_unit), strict=True
     ):
@@ -469,16 +468,13 @@ def _check_photographs(request: AuditRequest, world: World) -> None:
         raise BadInput("--interpolate: nothing lies between two photographs, got some; leave it out")
 
 
-def _experiment(request: AuditRequest, world: World, population: str) -> Study:
-    usual = usual_levels(world)
-    design = transect_design(request.vary, world.attributes, usual=usual, **_shared(request, population))
-    worlds.check_hold(world, design)
-    varied = tuple(design.levels)
-    world = for_attributes(world, varied)
-    check_subjects(world, request.subjects)
+def _experiment(request: AuditRequest, world: World) -> Study:
+    world, design = _set(request, world, request.vary)
     several = request.steps or request.observe or request.dataset or request.replicate
     several = several or request.interpolate is not None
-    return Study(EXPERIMENT if several else AUDIT, world, design, (), recipe=_recipe(request, varied=varied))
+    return Study(
+        EXPERIMENT if several else AUDIT, world, design, (), recipe=_recipe(request, varied=tuple(design.levels))
+    )
 
 
 def _recipe(request: AuditRequest, **world: Any) -> StudyRecipe:
@@ -504,9 +500,7 @@ def _with_check(study: Study, request: AuditRequest, opened: EditCheck) -> Study
     """The study's recipe with that of the check of its edits."""
     if study.recipe is None:
         return None
-    asked = request.checks
-    given = CheckRecipe(asked.attributes, asked.identity, asked.realism, asked.redraw, asked.shipped)
-    return replace(study.recipe, check=recipe_of_check(given, opened))
+    return replace(study.recipe, check=recipe_of_check(request.checks, opened))
 
 
 def _shared(request: AuditRequest, population: str) -> dict[str, Any]:
@@ -564,7 +558,7 @@ def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target
     pairs = request.interpolate or 0
     check_subjects(world, 2 * pairs)
     lines = Lines(world)
-    design = lines_design(lines, pairs, seed=request.seed, population=worlds.population_of(world))
+    design = lines_design(lines, pairs, seed=request.seed, population=generator_entry(world).population)
     classes = tuple(target for target in targets if small_runs.has_classes(target.task))
     recipe = _recipe(request, lines=True)
     study = Study(INTERPOLATION, lines, design, classes, outcomes=("answer",), limits=request.limits, recipe=recipe)

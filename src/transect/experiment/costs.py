@@ -172,7 +172,7 @@ def about_pairs(study: Study) -> list[str]:
         f"{study.name}: {one.name}: two images at once, {shown}, in both orders: {counted(pairs * one.asks, 'text')}"
         for one in study.pairs
     ]
-    return [*texts, *(line(quote) for quote in two_images.quotes(study.pairs, pairs) if quote.metered)]
+    return [*texts, *(line(quote) for one in study.pairs if (quote := one.quote(pairs)).metered)]
 
 
 def announce(study: Study, folder: RunFolder, engine: Engine, *, quiet: bool) -> None:

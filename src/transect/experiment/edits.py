@@ -17,6 +17,7 @@ from transect.designs import edit_validity, transect_latents
 from transect.designs.edit_validity import Intended, Judged, Limits, Measured, Moved, Stated, judge
 from transect.designs.steps import Steps
 from transect.errors import BadInput
+from transect.experiment.audit_request import CheckSettings
 from transect.generators.faceworld.attributes import ATTRIBUTES
 from transect.inversion.pictures import InvertedPhotographs
 from transect.protocols import EditsPhotographs, Generator, KnowsIdentities, KnowsTruth, Target, World
@@ -244,22 +245,16 @@ def for_world(world: World, design: Design, check: EditCheck | None) -> EditChec
     return replace(chosen, shipped=True) if shipped else chosen
 
 
-def check_of(
-    attributes: Sequence[str] | Mapping[str, object] = (),
-    identity: object = None,
-    realism: object = None,
-    redraw: int = 0,
-    *,
-    shipped: bool = False,
-) -> EditCheck:
-    """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name."""
-    readers = attributes if isinstance(attributes, Mapping) else named(attributes)
+def check_of(settings: CheckSettings) -> EditCheck:
+    """The check of these targets, which are specs or objects."""
+    given = settings.attributes
+    readers = given if isinstance(given, Mapping) else named(given)
     return EditCheck(
         {name: _resolved(target, "regression") for name, target in readers.items()},
-        None if identity is None else _resolved(identity, "embedding"),
-        None if realism is None else _resolved(realism, "regression"),
-        redraw,
-        shipped,
+        None if settings.identity is None else _resolved(settings.identity, "embedding"),
+        None if settings.realism is None else _resolved(settings.realism, "regression"),
+        settings.redraw,
+        settings.shipped,
     )
 
 

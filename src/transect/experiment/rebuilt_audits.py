@@ -20,11 +20,10 @@ from transect.experiment.opened_targets import give_name
 from transect.experiment.worlds import WorldSettings
 from transect.protocols import Target, TargetLike, World
 from transect.records import Task
-from transect.runs import report_options
 from transect.runs.compared_folders import Change
 from transect.runs.folder import FinishedRun, canonical_json
 from transect.runs.json_records import loads
-from transect.runs.layout import OF_PEOPLE, pairs_table
+from transect.runs.layout import OF_PEOPLE, SETTINGS, pairs_table
 from transect.runs.locks import refuse_links_in
 from transect.runs.spec import EditsEntry, GeneratorDescription, RunSpec, StatedTruth, TargetDescription
 from transect.runs.spec_changes import changes
@@ -258,7 +257,7 @@ def _name(stored: GeneratorDescription) -> str:
     return f"{stored.name}?{query}" if query and stored.name == "reference" else stored.name
 
 
-STORED: Final = (*report_options.FILES, *OF_PEOPLE)
+STORED: Final = (SETTINGS, *OF_PEOPLE)
 """What a report reads beside the tables: how it counts, and what people answered."""
 _OF_VERSIONS: Final = re.compile(
     r"(versions|world|readings|attributes|held|nominal)(\.|$)|generator\.(renderer_version|camera)|.*\b(library|resized_by)$"

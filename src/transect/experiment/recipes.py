@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
 from transect.experiment import costs
-from transect.experiment.edits import EditCheck, check_of, named
+from transect.experiment.audit_request import CheckSettings
+from transect.experiment.edits import EditCheck, named
 from transect.experiment.opened_targets import give_name
 from transect.experiment.worlds import WorldSettings
 from transect.protocols import Target, TargetLike, World
@@ -77,28 +78,12 @@ class TargetRecipe:
 
 @final
 @dataclass(frozen=True, slots=True)
-class CheckRecipe:
-    """How the check of edits is opened: targets by their specs, and how often a subject is drawn again."""
-
-    attributes: Sequence[str] | Mapping[str, object] = ()
-    identity: object = None
-    realism: object = None
-    redraw: int = 0
-    shipped: bool = False
-
-    def open(self) -> EditCheck:
-        """The check. Raises as `check_of`."""
-        return check_of(self.attributes, self.identity, self.realism, self.redraw, shipped=self.shipped)
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class StudyRecipe:
     """How the world, the targets and the check of a study are opened. None: asked in the process of the run."""
 
     world: WorldRecipe
     targets: tuple[TargetRecipe | None, ...] = ()
-    check: CheckRecipe | None = field(default_factory=CheckRecipe)
+    check: CheckSettings | None = field(default_factory=CheckSettings)
 
     @property
     def apart(self) -> bool:
@@ -132,7 +117,7 @@ def recipe_of_target(
     return TargetRecipe(given, dict(options), name)
 
 
-def recipe_of_check(given: CheckRecipe, opened: EditCheck) -> CheckRecipe | None:
+def recipe_of_check(given: CheckSettings, opened: EditCheck) -> CheckSettings | None:
     """How a worker opens a check; None where this process must ask one of its targets, as `recipe_of_target` has it."""
     readers = given.attributes if isinstance(given.attributes, Mapping) else named(given.attributes)
     pairs = [(spec, opened.attributes[name]) for name, spec in readers.items()]

@@ -22,7 +22,7 @@ from transect.designs.search import (
 )
 from transect.designs.search.phases import ConfirmedSearch, Phases
 from transect.designs.search.space import DIRECTIONS, Space
-from transect.effects.outcomes import FACE, LENGTH, LIKELIHOOD, LIST, OF_OPTION, Truth, asked_in, offered
+from transect.effects.outcomes import FACE, Truth, asked_in, kind_of, offered
 from transect.errors import BadInput, UnknownName
 from transect.experiment import opened_targets, worlds
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
@@ -46,7 +46,6 @@ HALF: Final = 0.5
 """An image fails where this share of its wordings, or more, has the outcome."""
 USUAL: Final = "refusal"
 """What counts as a failure where no truth is stated."""
-_NOT_YES_OR_NO: Final = ("score", "loss", LENGTH, LIKELIHOOD)
 
 
 def question_of(target: TargetLike, questions: str | Path | None, question: str = "") -> TargetLike:
@@ -70,7 +69,7 @@ def outcome_of(target: Target, truth: str | None, wanted: str = "") -> str:
     task, asked = Task(target.task), asked_in(describe(target))
     name = wanted or ("error" if truth is not None and task is Task.BINARY else USUAL)
     choose_outcomes(task, truth, (name,), asked=asked)
-    possible = [each for each in offered(task, truth is not None, asked) if _is_yes_or_no(each, task)]
+    possible = [each for each in offered(task, truth is not None, asked) if kind_of(each, task) == "yes or no"]
     if name not in possible:
         raise BadInput(
             f"--outcome {name}: expected one that an image has or has not, got a number; choose from "
@@ -79,12 +78,6 @@ def outcome_of(target: Target, truth: str | None, wanted: str = "") -> str:
     if truth is not None and name not in ("miss", "false_alarm", "error"):
         raise BadInput(f"--truth {truth}: expected an outcome that it enters, got {name}; leave --truth out")
     return name
-
-
-def _is_yes_or_no(outcome: str, task: Task) -> bool:
-    if outcome in _NOT_YES_OR_NO or outcome.startswith((LIST, OF_OPTION)):
-        return False
-    return not (task is Task.REGRESSION and outcome == "error")
 
 
 def failed(values: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
@@ -333,7 +326,7 @@ def search_for(
         budget,
         goal,
         seed,
-        worlds.population_of(world),
+        generator_entry(world).population,
         options.limits,
         method=options.method,
         alpha=diversity_weight(alpha, options.alpha_weighs),

@@ -11,7 +11,7 @@ import numpy as np
 
 from transect.designs.pairs import MatchedPairs, cell_pairs
 from transect.protocols import World
-from transect.records import Design, Images, Quote
+from transect.records import Design, Images
 from transect.runs.folder import RunFolder, slug
 from transect.runs.layout import pairs_table
 from transect.runs.parts import Background
@@ -45,11 +45,6 @@ def count(design: Design, matched: MatchedPairs | None) -> int:
     9
     """
     return design.subjects * len(cell_pairs(design)) if matched is None else len(matched)
-
-
-def quotes(asked: Sequence[PairwiseQuestion], pairs: int) -> list[Quote]:
-    """The most that each question costs about so many pairs; no model is called for it."""
-    return [each.quote(pairs) for each in asked]
 
 
 @final

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, final
+from typing import Annotated, ClassVar, Final, final
 
 from transect.errors import BadInput
 from transect.options import Option
@@ -12,11 +12,6 @@ from transect.protocols import Controls, Generator, World
 from transect.records import Attribute, Design
 from transect.runs import capabilities
 
-if TYPE_CHECKING:
-    from transect.inversion.pictures import InvertedPhotographs
-
-
-_PANEL: Final = "Images"
 _BACKGROUND: Final = (
     "--photographs and --mask: expected --latents FILE, whose photographs keep their background, got none; give it, or "
     "leave them out"
@@ -44,23 +39,9 @@ def generator_of(
     return generator
 
 
-def inverted(
-    generator: Generator, latents: str | Path, photographs: str | Path | None = None, mask: str | None = None
-) -> InvertedPhotographs:
-    """The generator with the photographs of that file as subjects. Raises BadInput as `InvertedPhotographs.open`."""
-    from transect.inversion.pictures import InvertedPhotographs
-
-    return InvertedPhotographs.open(generator, latents, photographs, mask)
-
-
 def truth_attributes(world: World) -> dict[str, Attribute]:
     """By name, what a truth may be about: what the world knows of its images, or else what it sets."""
     return {attribute.name: attribute for attribute in capabilities.truth_attributes(world)}
-
-
-def population_of(world: World) -> str:
-    """The population that a world states; "" where it states none."""
-    return capabilities.generator_entry(world).population
 
 
 def check_hold(world: World, design: Design) -> None:
@@ -90,15 +71,16 @@ class WorldSettings:
     photograph is put back.
     """
 
+    PANEL: ClassVar = "Images"
+
     generator: Annotated[
         str | Path | Generator,
-        Option("The image generator: a name, or a network's FILE.safetensors.", str, panel=_PANEL, opens="model"),
+        Option("The image generator: a name, or a network's FILE.safetensors.", str, opens="model"),
     ] = "faceworld"
     population: Annotated[
         str | None,
         Option(
             "Where subjects are drawn from: a shipped population or a TOML file; see the how-to. Default balanced.",
-            panel=_PANEL,
             opens="data",
         ),
     ] = None
@@ -107,18 +89,15 @@ class WorldSettings:
         Option(
             "Width and height of each image in pixels; default 128, or that of the network or photographs.",
             names=("--size",),
-            panel=_PANEL,
         ),
     ] = None
     device: Annotated[
-        str | None,
-        Option("Where images are computed: cpu, cuda, cuda:1, … Default cpu.", panel=_PANEL, rare=True, opens="value"),
+        str | None, Option("Where images are computed: cpu, cuda, cuda:1, … Default cpu.", rare=True, opens="value")
     ] = None
     directions: Annotated[
         Path | None,
         Option(
             "Fitted directions that set the attributes of a learned generator; see: transect directions fit.",
-            panel=_PANEL,
             rare=True,
             opens="data",
         ),
@@ -127,7 +106,6 @@ class WorldSettings:
         Path | None,
         Option(
             "Inverted photographs as subjects, edited along --directions; see: transect invert.",
-            panel=_PANEL,
             rare=True,
             opens="data",
         ),
@@ -137,7 +115,6 @@ class WorldSettings:
         Option(
             "Of --latents: the folder or READER:PATH that was inverted, kept outside --mask, bitwise.",
             str,
-            panel=_PANEL,
             rare=True,
             opens="data",
         ),
@@ -147,7 +124,6 @@ class WorldSettings:
         Option(
             "Of --photographs: where the generator's image stands, as face@dataset, ellipse:X,Y,RX,RY or folder:PATH.",
             metavar="MASK",
-            panel=_PANEL,
             rare=True,
             opens="data",
         ),
@@ -169,7 +145,9 @@ class WorldSettings:
             from transect.controls.learned import LearnedWorld, read_directions
 
             if latents is not None:
-                opened = inverted(opened, latents, self.photographs, self.mask)
+                from transect.inversion.pictures import InvertedPhotographs
+
+                opened = InvertedPhotographs.open(opened, latents, self.photographs, self.mask)
             return LearnedWorld(opened, read_directions(Path(directions)))
         if latents is not None:
             raise BadInput(

@@ -100,7 +100,8 @@ class AnnotationProject(Result):
     @property
     def table(self) -> pa.Table:
         """Every answer, a row each, as `export` writes them; no row before the first answer."""
-        from transect.annotation.exchange.outgoing import SCHEMA, answers_table
+        from transect.annotation.exchange.answer_tables import SCHEMA
+        from transect.annotation.exchange.outgoing import answers_table
 
         if not self._exists:
             return SCHEMA.empty_table()

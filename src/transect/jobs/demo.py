@@ -14,7 +14,7 @@ from transect.console.options import Json
 from transect.console.results import show
 from transect.experiment import audit_studies, study
 from transect.experiment.audit_request import AuditRequest, RunSettings, with_settings
-from transect.experiment.edits import check_of
+from transect.experiment.edits import EditCheck
 from transect.runs.folder import mark_finished, mark_unfinished
 from transect.runs.layout import STUDIES
 from transect.runs.locks import refuse_links_in
@@ -39,7 +39,7 @@ def demo(out: Path, *, subjects: int = 150, seed: int = 0, device: str = "cpu", 
     }
     for name, (target, request) in requests.items():
         (designed,), _ = audit_studies.designs(request, [target])
-        (part,) = audit_studies.complete([designed], request, [target], check_of())
+        (part,) = audit_studies.complete([designed], request, [target], EditCheck())
         place = out / STUDIES / name
         refuse_links_in(out, place)
         study.run(replace(part, name=name), place, quiet=quiet)

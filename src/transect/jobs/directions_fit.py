@@ -188,7 +188,7 @@ class Directions(Job[DirectionsNumbers]):
         options, given = self.options, self.generator
         name = str(given) if isinstance(given, Path) else given
         source = worlds.generator_of(name, options.image_size, options.population, options.device, learned=True)
-        return source if self.latents is None else worlds.inverted(source, self.latents)
+        return source if self.latents is None else InvertedPhotographs.open(source, self.latents)
 
     def _labelled(
         self, generator: Generator | InvertedPhotographs, attributes: Sequence[str], balance: Sequence[str]

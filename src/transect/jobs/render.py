@@ -29,7 +29,7 @@ from transect.reports import contact_sheet
 from transect.reports.blocks import Part, Picture
 from transect.reports.columns import Column, Table
 from transect.runs import tables
-from transect.runs.capabilities import attributes, check_subjects, for_attributes, usual_levels
+from transect.runs.capabilities import attributes, check_subjects, for_attributes, generator_entry, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
 from transect.runs.json_records import hidden
 from transect.runs.parts import fill_table
@@ -326,4 +326,4 @@ def _design(world: World, vary: str | Sequence[str], hold: str | Sequence[str], 
                 "which has none; give --directions FILE, made by: transect directions fit"
             )
         return transect_design(vary, world.attributes, subjects=subjects, seed=seed, hold=hold, usual=usual)
-    return population_design(worlds.population_of(world), images=subjects, seed=seed)
+    return population_design(generator_entry(world).population, images=subjects, seed=seed)

@@ -8,7 +8,7 @@ order of their names, so that no run folder holds addresses of people.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -17,23 +17,14 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from transect.annotation.exchange import label_studio
+from transect.annotation.exchange.label_studio import OF_IMAGE, Annotation, cell
 from transect.errors import BadInput
-from transect.runs.json_records import loads
-from transect.runs.table_inputs import records_of
 from transect.texts import words_of
 
 _YES_NO: Final = {"yes": 1.0, "y": 1.0, "true": 1.0, "no": 0.0, "n": 0.0, "false": 0.0}
 SKIPS: Final = ("", "skip", "skipped", "cannot tell", "can't tell", "don't know", "not sure", "unsure")
-_OF_LABEL_STUDIO: Final = ("annotation_id", "annotator")
-"""Columns that its CSV export always has."""
-_BESIDE: Final = (*_OF_LABEL_STUDIO, "id", "created_at", "updated_at", "lead_time")
 _NO_LETTER: Final = re.compile(r"[\W_]+")
-_KINDS: Final = ("choices", "rating", "number", "text")
-"""What a control of Label Studio gives, of those that are read."""
-_OF_IMAGE: Final = ("first", "transect-id", "image", "img", "url")
-"""Fields of a task that say which image it shows, the surest first."""
-_OWN: Final = ("study", "second", "question", "flipped", "second_image", "text")
-"""Further fields of the tasks that `transect annotate export` writes."""
 _UPLOADED: Final = re.compile(r"[0-9a-f]{8}-(?=.)")
 """What Label Studio puts before the name of a file that was uploaded to it."""
 
@@ -44,7 +35,7 @@ def from_label_studio(source: object) -> dict[str, list[Any]] | None:
     if path is None or path.suffix.lower() not in (".json", ".csv") or not path.is_file():
         return None
     try:
-        answers = list(_of_json(path) if path.suffix.lower() == ".json" else _of_csv(path))
+        answers = [(_image(each), _user(each), each.answers) for each in label_studio.read(path)]
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise BadInput(
             f"{path}: expected a JSON export of Label Studio, got {words_of(error, 100)}; export the project again, or "
@@ -65,78 +56,23 @@ def _alike(values: list[Any]) -> list[Any]:
     return [value if value is None or isinstance(value, list) else [value] for value in values]
 
 
-def _of_json(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Image, rater and answers of each annotation; one that was cancelled has no answers."""
-    tasks = loads(path.read_text(encoding="utf-8"))
-    if not (isinstance(tasks, list) and all(isinstance(task, Mapping) and "data" in task for task in tasks)):
-        raise BadInput(
-            f"{path}: expected a list of tasks with data, as Label Studio exports, got {type(tasks).__name__}; export "
-            "as JSON, or give a CSV table"
-        )
-    for number, task in enumerate(tasks, start=1):
-        image = _image(task["data"], f"{path}, task {number}")
-        for annotation in task.get("annotations", []):
-            by = annotation.get("completed_by")
-            user = (by.get("email") or by.get("id")) if isinstance(by, Mapping) else by
-            if user is None:
-                raise BadInput(
-                    f"{path}, task {number}: expected completed_by, who answered, got none; export with annotators"
-                )
-            results = [] if annotation.get("was_cancelled") is True else annotation["result"]
-            yield image, str(user), _answers(results, f"{path}, task {number}")
+def _user(annotation: Annotation) -> str:
+    if annotation.user is None:
+        raise BadInput(f"{annotation.where}: expected completed_by, who answered, got none; export with annotators")
+    return str(annotation.user)
 
 
-def _answers(results: Sequence[Mapping[str, Any]], where: str) -> dict[str, Any]:
-    """What each control gives, once."""
-    answers: dict[str, Any] = {}
-    for each in results:
-        control, value = str(each["from_name"]), each.get("value")
-        if control in answers or not isinstance(value, Mapping) or not any(key in value for key in _KINDS):
-            got = "two" if control in answers else ", ".join(map(str, value)) if isinstance(value, Mapping) else "none"
-            raise BadInput(
-                f"{where}: expected one answer of {control} with {', '.join(_KINDS)}, got {got}; leave that control "
-                "out of the export"
-            )
-        answers[control] = _value(value)
-    return answers
-
-
-def _value(value: Mapping[str, Any]) -> Any:
-    """What one control gives: choices, a rating, a number or texts."""
-    found = next((value[key] for key in _KINDS if key in value), None)
-    return found[0] if isinstance(found, list) and len(found) == 1 else found
-
-
-def _of_csv(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """As `_of_json`; nothing of a table that is none of Label Studio's."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        head = file.readline()
-    if not all(name in head for name in _OF_LABEL_STUDIO):
-        return
-    for number, row in records_of(path, str(path)):
-        shown = next((name for name in _OF_IMAGE if row.get(name)), "")
-        answers = {name: _cell(text) for name, text in row.items() if name not in (*_BESIDE, *_OF_IMAGE, *_OWN)}
-        yield _image({shown: row.get(shown, "")}, f"{path}, line {number}"), row["annotator"], answers
-
-
-def _cell(text: str) -> Any:
-    """Several choices as a list, which Label Studio writes as JSON within the table; any other text as it is."""
-    if text.startswith(("{", "[")):
-        found = loads(text)
-        return _value(found) if isinstance(found, Mapping) else found
-    return text or None
-
-
-def _image(data: Mapping[str, Any], where: str) -> str:
+def _image(annotation: Annotation) -> str:
     """The image's id: as a field says it, or the name of the file that the task shows, without its ending."""
-    name = next((name for name in _OF_IMAGE if data.get(name)), "")
+    data = annotation.data
+    name = next((name for name in OF_IMAGE if data.get(name)), "")
     if not name:
         raise BadInput(
-            f"{where}: expected the image in a field {', '.join(_OF_IMAGE)}, got {', '.join(map(str, data)) or 'none'}"
-            "; rename the field"
+            f"{annotation.where}: expected the image in a field {', '.join(OF_IMAGE)}, got "
+            f"{', '.join(map(str, data)) or 'none'}; rename the field"
         )
     text = str(data[name])
-    if name in _OF_IMAGE[:2]:
+    if name in OF_IMAGE[:2]:
         return text
     address = urlsplit(text)
     stem = PurePosixPath(unquote(address.path)).stem
@@ -165,7 +101,7 @@ def _numbered(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
     texts = [None if text is None or text.lower() in SKIPS else text for text in column.to_pylist()]
     if any(text is not None and text.startswith(("[", '{"choices"')) for text in texts):
         with suppress(ValueError):  # a comment that begins with a bracket is text
-            return _by_choice(name, [None if text is None else _cell(text) for text in texts])
+            return _by_choice(name, [None if text is None else cell(text) for text in texts])
     numbers = [None if text is None else _YES_NO.get(text.lower(), _number(text)) for text in texts]
     known = all((text is None) == (number is None) for text, number in zip(texts, numbers, strict=True))
     return {name: pa.array(numbers, pa.float64())} if known else {name: pa.array(texts, pa.string())}

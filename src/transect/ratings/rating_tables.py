@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
+from transect.annotation.exchange import answer_tables
 from transect.effects.image_validation import AS_PUBLISHED, Pruning, Rule, prune
 from transect.effects.samples import read_columns
 from transect.effects.sensitivity import mean_ratings, most_common_ratings
@@ -48,12 +49,15 @@ Columns = dict[str, Float[np.ndarray, " n"]]
 def read_table(source: TableLike, role: str, kept_as: str) -> tuple[pa.Table, str]:
     """A table of ratings, its columns checked, and what messages call it: a file's path, or its role.
 
-    Yes, no and skips are numbers in it, and Label Studio's exports are such tables; see `crowd_tables`.
+    Yes, no and skips are numbers in it, and Label Studio's exports are such tables; see `crowd_tables`. So are answers
+    a row each, as `transect annotate export` writes them.
     """
     path = str(source) if isinstance(source, str | Path) else role
     exported = from_label_studio(source) if kept_as == PEOPLE else None
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
     table = as_table(source if exported is None else exported, role, text=(ID, STUDY, RATER))
+    if kept_as == PEOPLE and answer_tables.is_answers(table):
+        table = answer_tables.by_rater(answer_tables.read_answers(source, ("id", "question", "rater", "value"))[0])
     table = in_numbers(table, tuple(beside), path)
     names = table.column_names
     if ID not in names or not set(names) - beside or len(set(names)) < len(names):
@@ -282,11 +286,11 @@ def _first(names: Iterable[str]) -> str:
     return ", ".join(named[:3]) + (", …" if len(named) > 3 else "")
 
 
-def read(folder: Path, ids: Sequence[str]) -> Ratings:
+def read(run: FinishedRun, ids: Sequence[str]) -> Ratings:
     """What was seen in a run and its rules, in the order of its images; nothing where there are none."""
-    rules, ratings = stored_rules(folder), _seen(folder, ids, _attached(folder))
+    rules, ratings = stored_rules(run.path), _seen(run, ids, _attached(run.path))
     if rules and not (ratings.columns or ratings.people):
-        raise BadInput(_nothing_to_prune(folder))
+        raise BadInput(_nothing_to_prune(run.path))
     return _pruned(ratings, rules)
 
 
@@ -328,7 +332,9 @@ def _fitting(
         files = {name: (rows[run], path) for name, (rows, path) in parted.items() if run in rows}
         if files_by_kind and not files:
             continue
-        ratings = _seen(run, _ids(run), {**_attached(run), **files})
+        opened = FinishedRun(run)
+        ids = opened.read_table("images", opened.spec.parts, without=("image",))["id"].to_pylist()
+        ratings = _seen(opened, list(map(str, ids)), {**_attached(run), **files})
         if ratings.columns or ratings.people:
             yield run, files, _pruned(ratings, parsed or stored_rules(run))
 
@@ -369,24 +375,17 @@ def _elsewhere(table: pa.Table) -> dict[str, int]:
     return dict(loads((table.schema.metadata or {}).get(_ELSEWHERE, b"{}")))
 
 
-def _ids(folder: Path) -> list[str]:
-    """The ids of one run's images."""
-    run = FinishedRun(folder)
-    return [str(image) for image in run.read_table("images", run.spec.parts, without=("image",))["id"].to_pylist()]
-
-
-def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
+def _seen(run: FinishedRun, ids: Sequence[str], files: _Files) -> Ratings:
     """What the files say of a run's images, before any rule."""
     none: tuple[Columns, tuple[str, ...]] = ({}, ())
     columns, unknown = aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
     people, unknown_people = none
     answers: dict[str, Annotations] = {}
     questions, asked_people = (questions_of(files[kind][0]) if kind in files else {} for kind in (PERCEIVED, PEOPLE))
-    spec = FinishedRun(folder).spec if files else None
-    known = {one.name: one for one in (*spec.attributes, *spec.held, *spec.nominal)} if spec else {}
+    known = {one.name: one for one in (*run.spec.attributes, *run.spec.held, *run.spec.nominal)}
     _check_range({name: values for name, values in columns.items() if name not in questions}, known)
     if PEOPLE in files:
-        unordered = {attribute.name for attribute in spec.nominal} if spec else set()
+        unordered = {attribute.name for attribute in run.spec.nominal}
         unordered |= {
             name for name, question in asked_people.items() if question.unordered or question.attribute in unordered
         }

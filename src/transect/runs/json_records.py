@@ -12,7 +12,7 @@ import math
 import sys
 import types
 import typing
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -135,6 +135,8 @@ def record_of(kind: type[R], value: object, place: str = "") -> R:
     """
     if not isinstance(value, Mapping):
         raise _unexpected(place, "an object", value)
+    if _AS_ITSELF in dataclasses.fields(typing.cast("Any", kind))[0].metadata:
+        return typing.cast("Callable[[object], R]", kind)(dict(value))
     fields, types_by_name = _fields_of(typing.cast("Hashable", kind))
     none = dataclasses.MISSING
     required = [field.name for field in fields if field.default is none and field.default_factory is none]
@@ -221,8 +223,22 @@ def _unexpected(place: str, expected: str, value: object) -> BadInput:
     return BadInput(f"{place or 'value'}: expected {expected}, got {shown}")
 
 
+_AS_ITSELF, _WHERE_SET = "as itself", "where set"
+AS_ITSELF: Final = {_AS_ITSELF: True}
+"""Metadata of the only field of a record: JSON has the field in place of the record."""
+WHERE_SET: Final = {_WHERE_SET: True}
+"""Metadata of a field that JSON has only where it differs from its default."""
+
+
 def json_of(value: object) -> Any:
-    """The value with lists for tuples, as JSON reads it back; numbers stay as they are."""
+    """The value with lists for tuples and objects for records, as JSON reads it back; numbers stay as they are."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        if _AS_ITSELF in fields[0].metadata:
+            return json_of(getattr(value, fields[0].name))
+        named = {each.name: getattr(value, each.name) for each in fields}
+        left_out = {each.name for each in fields if _WHERE_SET in each.metadata and named[each.name] == each.default}
+        return {name: json_of(item) for name, item in named.items() if name not in left_out}
     if isinstance(value, Mapping):
         return {str(key): json_of(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -23,6 +23,8 @@ INTERPOLATION: Final = "interpolation"
 MANIFEST: Final = "manifest.json"
 """The digests of a run's files, see `runs.manifest`."""
 SIGNATURE: Final = "manifest.sig"
+SETTINGS: Final = "settings.json"
+"""How a run's report counts, see `runs.report_options`."""
 TEMPORARY: Final = ".partial"
 """The end of the name of a file that is being written."""
 UNFINISHED: Final = "unfinished.txt"
@@ -34,9 +36,7 @@ OWN_FOLDERS: Final = (
 """The folders that a run writes, in its own."""
 OWN_FILES: Final = (
     *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "checks.json"),
-    *("bins.json", "covariates.json", "error_conditions.json", "boundary.json", "margins.json", MANIFEST, SIGNATURE),
-    "thresholds.json",
-    UNFINISHED,
+    *(SETTINGS, MANIFEST, SIGNATURE, UNFINISHED),
 )
 """The files that a run and its report write."""
 OF_PEOPLE: Final = (

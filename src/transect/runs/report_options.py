@@ -1,32 +1,27 @@
 """How a report counts: settings that an audit and a later report share, and that the run folder keeps.
 
-error_conditions.json   the attributes whose combinations errors are counted by
-bins.json               cut points of observed attributes; without, ranges are cut at their terciles
-covariates.json         what errors are adjusted for
-margins.json            the margins of equivalence by outcome, "" for all rates
-boundary.json           the near-boundary band: the scores between which a subject's own image must lie
-
-They lie in a run or a folder of studies, and change no image and no answer.
+They lie in settings.json of a run or a folder of studies, as the user gave them, and change no image and no answer.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-import json
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar, final
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, final
 
 from transect.errors import BadInput, UnknownName
 from transect.options import Option
 from transect.records import Attribute
 from transect.runs import working_folders
-from transect.runs.folder import write_atomically, write_json
-from transect.runs.json_records import read_json
-
-_PANEL: Final = "Report"
+from transect.runs.folder import write_json
+from transect.runs.layout import SETTINGS
+from transect.runs.table_inputs import as_names
+from transect.runs.wording import reason_of
 
 
 @final
@@ -37,12 +32,14 @@ class ReportSettings:
     `by` and `bins` take what raters saw too, as "gender" or "perceived_gender".
     """
 
+    PANEL: ClassVar = "Report"
+    __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "strict": True}
+
     by: Annotated[
         Sequence[str],
         Option(
             "Count errors by this attribute, or as raters saw it; repeat for combinations, of up to five; stored with "
             "the run.",
-            panel=_PANEL,
         ),
     ] = ()
     bins: Annotated[
@@ -50,7 +47,6 @@ class ReportSettings:
         Option(
             "Cut points of an observed or rated attribute, as age=30,50; repeatable; default: terciles; stored with "
             "the run.",
-            panel=_PANEL,
             rare=True,
         ),
     ] = ()
@@ -60,7 +56,6 @@ class ReportSettings:
             "With --steps: a subject is near the decision boundary if its own score lies in this band; default 0.3 "
             "0.7.",
             metavar="LOW HIGH",
-            panel=_PANEL,
             rare=True,
         ),
     ] = None
@@ -70,7 +65,6 @@ class ReportSettings:
             "Adjust errors for this rating or observed attribute; repeatable; default: all but fakeness and quality; "
             "stored with the run.",
             names=("--covariate",),
-            panel=_PANEL,
             rare=True,
         ),
     ] = ()
@@ -79,7 +73,6 @@ class ReportSettings:
         Option(
             "Differences up to this count as none, as 0.02 (of rates; the default) or score=0.1 (of one outcome); "
             "repeatable; stored with the run.",
-            panel=_PANEL,
         ),
     ] = ()
     at_thresholds: Annotated[
@@ -88,53 +81,75 @@ class ReportSettings:
             "Count errors by group at this threshold of the score too; repeatable; default: the one with the fewest "
             "errors; stored with the run.",
             names=("--at-threshold",),
-            panel=_PANEL,
             rare=True,
         ),
     ] = ()
 
 
-T = TypeVar("T")
-
-
 @final
-@dataclass(frozen=True)
-class SettingFile(Generic[T]):
-    """One setting. name: of its file; holds: what is in it, in words; option: what sets it; none: where it is not set.
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """What the settings say of finished runs: attributes by name, cut points and margins as numbers."""
 
-    read_as: the setting of the file's JSON; it raises ValueError, TypeError, AttributeError or BadInput for another.
-    """
-
-    name: str
-    holds: str
-    option: str
-    none: T
-    read_as: Callable[[Any], T]
-
-    def write(self, folder: Path, value: T) -> None:
-        """Store the setting in a run folder; none deletes the file."""
-        if value:
-            write_json(folder / self.name, value, indent=None)
-        else:
-            working_folders.discard(folder / self.name)
-
-    def read(self, folder: Path) -> T:
-        """The setting stored in a run folder. Raises BadInput for a file that holds none."""
-        path, advice = folder / self.name, f"delete it, or give {self.option} again"
-        if not path.exists():
-            return self.none
-        stored = read_json(path, self.holds, advice)
-        try:
-            return self.read_as(stored)
-        except (ValueError, TypeError, AttributeError, BadInput):
-            raise BadInput(f"{path}: expected {self.holds}, got another value; {advice}") from None
+    by: tuple[str, ...] = ()
+    bins: Bins = dataclasses.field(default_factory=dict)
+    boundary: tuple[float, float] | None = None
+    covariates: tuple[str, ...] = ()
+    margins: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    at_thresholds: tuple[float, ...] = ()
 
 
-def _texts_of(stored: object) -> tuple[str, ...]:
-    """The texts of a list of texts. Raises ValueError for another value."""
-    if not isinstance(stored, list) or not all(isinstance(text, str) for text in stored):
-        raise ValueError
-    return tuple(stored)
+UNSET: Final = Counting()
+_MOST_BYTES: Final = 1 << 20
+"""Of settings.json: more is no file of ours."""
+
+
+def read(folder: Path) -> ReportSettings:
+    """The settings stored in a run folder, the defaults where there are none. Raises BadInput for a damaged file."""
+    path = folder / SETTINGS
+    if not path.exists():
+        return ReportSettings()
+    try:
+        content = path.read_bytes()
+        if len(content) > _MOST_BYTES:
+            raise ValueError(f"{len(content):,} bytes")
+        settings: ReportSettings = _reader().validate_json(content)
+        check_boundary(settings.boundary)
+        check_thresholds(settings.at_thresholds)
+    except (OSError, ValueError, BadInput) as error:
+        raise BadInput(
+            f"{path}: expected settings of a report, got others ({reason_of(error)}); delete it, and give them again"
+        ) from None
+    return settings
+
+
+@cache
+def _reader() -> Any:
+    from pydantic import TypeAdapter  # takes time that `transect --help` does without
+
+    return TypeAdapter(ReportSettings)
+
+
+def write(folder: Path, settings: ReportSettings) -> None:
+    """Store the settings in a run folder; without any there is no file."""
+    if settings == ReportSettings():
+        working_folders.discard(folder / SETTINGS)
+    else:
+        write_json(folder / SETTINGS, settings)
+
+
+def over(stored: ReportSettings, given: ReportSettings) -> ReportSettings:
+    """The stored settings, with those that are given in their place."""
+    stated = {each.name: getattr(given, each.name) for each in dataclasses.fields(given)}
+    stated |= {
+        "by": as_names(given.by),
+        "bins": as_names(given.bins),
+        "boundary": check_boundary(given.boundary),
+        "covariates": as_names(given.covariates),
+        "margin": listed_margins(given.margin),
+        "at_thresholds": check_thresholds(given.at_thresholds),
+    }
+    return dataclasses.replace(stored, **{name: value for name, value in stated.items() if value})
 
 
 Bins: TypeAlias = Mapping[str, tuple[float, ...]]
@@ -174,17 +189,6 @@ def _checked_points(attribute: Attribute, points: tuple[float, ...]) -> tuple[fl
     return points
 
 
-BINS: Final = SettingFile[Bins](
-    "bins.json", "cut points by attribute", "--bins", {},
-    lambda stored: {str(name): tuple(map(float, points)) for name, points in stored.items()},
-)  # fmt: skip
-
-
-def write_bins(folder: Path, bins: Bins) -> None:
-    """Store cut points without a line break at the end, as every version wrote the file."""
-    write_atomically(folder / BINS.name, json.dumps({name: list(points) for name, points in bins.items()}))
-
-
 def check_boundary(band: tuple[float, float] | None) -> tuple[float, float] | None:
     """The band as it is. Raises BadInput unless its ends are finite and rise."""
     if band is None or (all(map(math.isfinite, band)) and band[0] < band[1]):
@@ -204,16 +208,6 @@ def check_boundary_has_steps(stepped: bool) -> None:
         )
 
 
-def _boundary_of(stored: Any) -> tuple[float, float] | None:
-    low, high = stored
-    return check_boundary((float(low), float(high)))
-
-
-BOUNDARY: Final = SettingFile[tuple[float, float] | None](
-    "boundary.json", "[low, high]", "--boundary", None, _boundary_of
-)
-
-
 def check_covariates(names: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
     """The names, once each. Raises UnknownName for a name that no study adjusts for.
 
@@ -225,11 +219,6 @@ def check_covariates(names: Sequence[str], known: Collection[str]) -> tuple[str,
             hint = "--covariate takes ratings, and attributes of observed images"
             raise UnknownName("attribute", name, known, hint=hint)
     return tuple(dict.fromkeys(names))
-
-
-COVARIATES: Final = SettingFile[tuple[str, ...]](
-    "covariates.json", "a list of attributes", "--covariate", (), _texts_of
-)
 
 
 MOST_CONDITIONS: Final = 5
@@ -260,48 +249,6 @@ def check_error_conditions(names: Sequence[str], known: Sequence[Collection[str]
     return chosen
 
 
-ERROR_CONDITIONS: Final = SettingFile[tuple[str, ...]](
-    "error_conditions.json", "a list of attributes", "--by", (), _texts_of
-)
-
-
-DEFAULT_MARGIN: Final = 0.02
-"""The margin of a rate where the user states none: two percentage points."""
-_RATES: Final = ""
-_SHARE_OUTCOMES: Final = (
-    *(_RATES, "answer", "miss", "false_alarm", "non_match"),
-    *("refusal", "hedge", "unreadable", "likelihood"),
-)
-_SHARE_BEGINNINGS: Final = ("option:", "code:", "likelihood:", "list:")
-"""What is a share whatever the target answers; beginnings of names of such outcomes."""
-_MARGIN_EXAMPLE: Final = "write for example --margin 0.02, or --margin miss=0.01"
-
-
-def parse_margins(texts: Sequence[str], outcomes: Collection[str]) -> dict[str, float]:
-    """Margins by outcome from texts such as "0.02" (of all rates) and "score=0.1" (of one outcome, in its unit)."""
-    margins: dict[str, float] = {}
-    for text in texts:
-        name, _, value = text.rpartition("=")
-        if name in margins:
-            raise BadInput(f"--margin {text}: expected one margin for {name or 'all rates'}, got two; leave one out")
-        if name and name not in outcomes:
-            raise UnknownName("outcome", name, sorted(outcomes), hint="--margin takes outcomes that are counted")
-        margins[name] = _margin_of_text(text, value)
-        if (name in _SHARE_OUTCOMES or name.startswith(_SHARE_BEGINNINGS)) and margins[name] >= 1:
-            raise BadInput(f"--margin {text}: expected a share below 1, got {margins[name]:g}; two points are 0.02")
-    return margins
-
-
-def _margin_of_text(text: str, value: str) -> float:
-    try:
-        margin = float(value)
-    except ValueError:
-        raise BadInput(f"--margin {text!r}: expected a number or OUTCOME=NUMBER; {_MARGIN_EXAMPLE}") from None
-    if not (math.isfinite(margin) and margin > 0):
-        raise BadInput(f"--margin {text}: expected a difference above 0, got {margin:g}; {_MARGIN_EXAMPLE}")
-    return margin
-
-
 def listed_margins(margin: float | str | Sequence[str]) -> tuple[str, ...]:
     """The texts of a setting that is one number, one text or several texts.
 
@@ -313,30 +260,9 @@ def listed_margins(margin: float | str | Sequence[str]) -> tuple[str, ...]:
     return (repr(margin),) if isinstance(margin, int | float) else tuple(margin)
 
 
-def margin_of(margins: Mapping[str, float], outcome: str, unit: str) -> float:
-    """The margin of an outcome: its own, else that of all rates; NaN for an outcome in another unit without its own."""
-    if outcome in margins:
-        return margins[outcome]
-    return margins.get(_RATES, DEFAULT_MARGIN) if unit == "proportion" else math.nan
-
-
-MARGINS: Final = SettingFile[Mapping[str, float]](
-    "margins.json", "margins by outcome", "--margin", {},
-    lambda stored: {str(name): _margin_of_text(str(value), str(value)) for name, value in dict(stored).items()},
-)  # fmt: skip
-
-
 def check_thresholds(stated: Sequence[float]) -> tuple[float, ...]:
     """The thresholds, once each. Raises BadInput for one that is not finite."""
     thresholds = tuple(dict.fromkeys(map(float, stated)))
     if not all(map(math.isfinite, thresholds)):
         raise BadInput(f"--at-threshold: expected scores as numbers, got {', '.join(map(str, thresholds))}; change it")
     return thresholds
-
-
-THRESHOLDS: Final = SettingFile[tuple[float, ...]](
-    "thresholds.json", "a list of thresholds", "--at-threshold", (), check_thresholds
-)
-
-FILES: Final = tuple(setting.name for setting in (ERROR_CONDITIONS, BINS, COVARIATES, MARGINS, BOUNDARY, THRESHOLDS))
-"""The files of all settings."""

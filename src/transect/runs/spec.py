@@ -6,13 +6,13 @@ and written again has the same hash.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from transect.errors import BadInput
 from transect.records import Attribute, Design, Task
-from transect.runs.json_records import json_of, record_of
+from transect.runs.json_records import AS_ITSELF, WHERE_SET, json_of, record_of
 from transect.runs.layout import is_coded, tables_of
 
 
@@ -60,11 +60,7 @@ class Reading:
     met: bool | None = None
     visibility: str = ""
     reason: str = ""
-    outside: tuple[OutsideReading, ...] = ()
-
-    def to_json(self) -> dict[str, object]:
-        """As run.json holds it: `outside` only where there is some."""
-        return {key: value for key, value in asdict(self).items() if key != "outside" or value}
+    outside: tuple[OutsideReading, ...] = field(default=(), metadata=WHERE_SET)
 
 
 Facts = Mapping[str, Any]
@@ -92,7 +88,7 @@ class StepSize:
 class GeneratorDescription:
     """How a generator describes itself, its controls and its population."""
 
-    facts: Facts
+    facts: Facts = field(metadata=AS_ITSELF)
 
     @property
     def name(self) -> str:
@@ -188,7 +184,7 @@ class StatedTruth:
 class TargetDescription:
     """How a target describes itself; see `targets.description.describe`."""
 
-    facts: Facts
+    facts: Facts = field(metadata=AS_ITSELF)
 
     @property
     def threshold(self) -> float | None:
@@ -264,11 +260,7 @@ class EditsEntry:
     identity: Facts | None
     realism: Facts | None
     redraw: int
-    shipped: bool = False
-
-    def to_json(self) -> dict[str, object]:
-        """As run.json holds it: `shipped` only where it is true."""
-        return {key: value for key, value in asdict(self).items() if key != "shipped" or value}
+    shipped: bool = field(default=False, metadata=WHERE_SET)
 
 
 @final
@@ -302,9 +294,9 @@ class RunSpec:
     subjects_per_part: int
     targets: tuple[TargetEntry, ...]
     limits: LimitsEntry
-    edits: EditsEntry | None = None
-    verification: VerificationEntry | None = None
-    pairs: tuple[PairsEntry, ...] = ()
+    edits: EditsEntry | None = field(default=None, metadata=WHERE_SET)
+    verification: VerificationEntry | None = field(default=None, metadata=WHERE_SET)
+    pairs: tuple[PairsEntry, ...] = field(default=(), metadata=WHERE_SET)
 
     @property
     def truths(self) -> tuple[StatedTruth, ...]:
@@ -337,40 +329,18 @@ class RunSpec:
 
     def to_json(self) -> dict[str, object]:
         """As run.json holds it."""
-        levels = [asdict(LevelsEntry(name, values)) for name, values in self.design.levels.items()]
-        body: dict[str, object] = {
-            "versions": dict(self.versions),
-            "name": self.name,
-            "generator": dict(self.generator.facts),
-            "world": asdict(self.world),
-            "readings": [reading.to_json() for reading in self.readings],
-            "attributes": [asdict(attribute) for attribute in self.attributes],
-            "held": [asdict(attribute) for attribute in self.held] or None,
-            "nominal": [asdict(attribute) for attribute in self.nominal],
-            "design": {**asdict(self.design), "levels": levels, "basis": self.design.basis},
-            "subjects_per_part": self.subjects_per_part,
-            "targets": [{**asdict(entry), "description": dict(entry.description.facts)} for entry in self.targets],
-            "limits": asdict(self.limits),
-        }
-        if self.edits is not None:
-            body["edits"] = self.edits.to_json()
-        if self.verification is not None:
-            body["verification"] = asdict(self.verification)
-        if self.pairs:
-            body["pairs"] = [{**asdict(entry), "description": dict(entry.description.facts)} for entry in self.pairs]
-        whole: dict[str, object] = json_of(body)
-        return whole
+        whole: dict[str, object] = json_of(self)
+        levels = [LevelsEntry(name, values) for name, values in self.design.levels.items()]
+        design = {**json_of(self.design), "levels": json_of(levels), "basis": self.design.basis}
+        return {**whole, "held": whole["held"] or None, "design": design}
 
     @classmethod
     def from_json(cls, body: Mapping[str, object]) -> RunSpec:
         """The spec that a run.json holds. Raises BadInput for an unknown or missing key, or another type."""
         if "design" not in body and "goal" in body:
             raise BadInput(_SEARCH)
-        changed = dict(body)
-        for key, convert in _CONVERTED.items():
-            if key in changed:
-                changed[key] = convert(changed[key])
-        return record_of(cls, changed)
+        changed = {"held": body.get("held") or [], "design": _design(body.get("design"))}
+        return record_of(cls, {**body, **{key: value for key, value in changed.items() if key in body}})
 
 
 def _design(value: object) -> object:
@@ -379,23 +349,6 @@ def _design(value: object) -> object:
     entries = [record_of(LevelsEntry, level, f"design.levels[{i}]") for i, level in enumerate(value["levels"])]
     levels = {entry.attribute: entry.values for entry in entries}
     return {key: levels if key == "levels" else item for key, item in value.items() if key != "basis"}
-
-
-def _targets(value: object) -> object:
-    if not isinstance(value, list):
-        return value
-    return [
-        {**entry, "description": {"facts": entry["description"]}} if isinstance(entry, dict) and "description" in entry
-        else entry
-        for entry in value
-    ]  # fmt: skip
-
-
-_CONVERTED: Final[Mapping[str, Callable[[object], object]]] = {
-    "generator": lambda facts: {"facts": facts}, "design": _design, "targets": _targets, "pairs": _targets,
-    "held": lambda value: [] if value is None else value,
-}  # fmt: skip
-"""Parts of run.json that differ in shape from their records."""
 
 
 @final
@@ -441,12 +394,10 @@ class SearchSpec:
 
     def to_json(self) -> dict[str, object]:
         """As run.json holds it."""
-        facts = {"generator": self.generator.facts, "target": self.target.facts}
-        whole: dict[str, object] = json_of({**asdict(self), **facts})
+        whole: dict[str, object] = json_of(self)
         return whole
 
     @classmethod
     def from_json(cls, body: Mapping[str, object]) -> SearchSpec:
         """The spec that a run.json holds. Raises BadInput for an unknown or missing key, or another type."""
-        facts = {key: {"facts": body[key]} for key in ("generator", "target") if key in body}
-        return record_of(cls, {**body, **facts})
+        return record_of(cls, body)

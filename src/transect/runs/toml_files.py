@@ -72,12 +72,10 @@ def read(path: Path, kind: str = "a TOML file") -> dict[str, Any]:
     return parse(read_text(path, kind), str(path))
 
 
-def checked(
-    model: type[M], content: Mapping[str, Any], where: str, text: str = "", *, quotes: bool = True, context: Any = None
-) -> M:
+def checked(model: type[M], content: Mapping[str, Any], where: str, text: str = "", *, quotes: bool = True) -> M:
     """The content as a model; text: its TOML, for the line; quotes: quote a wrong value, which may be a secret."""
     try:
-        return model.model_validate(content, context=context)
+        return model.model_validate(content)
     except ValidationError as error:
         errors = error.errors(include_url=False)
         # A misspelt key is why another is missing.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from transect.texts import one_line
+from transect.texts import one_line, words_of
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -89,6 +89,7 @@ _PATTERNS: Final = {
 }
 _NOT_THE_KIND: Final = ("_type", "_parsing", "_attributes_type", "_from_float")
 _LONGEST: Final = 60
+_LONGEST_REASON: Final = 100
 
 
 def expectation(fault: ErrorDetails) -> str:
@@ -113,7 +114,7 @@ def expectation(fault: ErrorDetails) -> str:
         return one_line(re.sub(r"^(Value|Assertion) error, ", "", message))
     if kind == "missing":
         return "expected it, found none"
-    if kind == "extra_forbidden":
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return "expected no such key"
     stem = kind.removesuffix(next((end for end in _NOT_THE_KIND if kind.endswith(end)), ""))
     if stem != kind and stem in _KINDS:
@@ -125,6 +126,15 @@ def expectation(fault: ErrorDetails) -> str:
     words = re.sub(r"^at (least|most) (\d+ \w+)(?: after validation, not (\d+))?$", _count, words)
     words = _PATTERNS.get(words, words)
     return f"expected {one_line(words)}"
+
+
+def reason_of(error: BaseException) -> str:
+    """The first line of an exception's text; of a pydantic ValidationError its first fault, with its place."""
+    if not callable(faults := getattr(error, "errors", None)):
+        return words_of(error, _LONGEST_REASON)
+    first = faults()[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{f'{place}: ' if place else ''}{expectation(first)}, got {in_words(first['input'])}"
 
 
 def in_words(value: object) -> str:

@@ -57,7 +57,7 @@ def test_overwriting_deletes_the_run_and_leaves_other_files(tmp_path):
     result = audit(tmp_path / "run", seed=1, overwrite=True)
     assert transect.open_run(tmp_path / "run").spec.design.seed == 1
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
-    assert not (tmp_path / "run" / "margins.json").exists()
+    assert not (tmp_path / "run" / "settings.json").exists()
     fresh = audit(tmp_path / "fresh", seed=1)
     assert result.page.read_bytes() == fresh.page.read_bytes()
 

@@ -80,7 +80,7 @@ def test_the_same_run_has_the_same_bytes(audited, again):
     assert all(table.same_bytes and not table.columns for table in again.numbers.tables)
     assert again.numbers.left_out == again.numbers.versions == ()
     fits(again)
-    for name in ("results.json", "margins.json", "studies/experiment/run.json", "studies/steps-smile/run.json"):
+    for name in ("results.json", "settings.json", "studies/experiment/run.json", "studies/steps-smile/run.json"):
         assert (audited / name).read_bytes() == (audited.parent / "again" / name).read_bytes()
     assert again.table.num_rows == 6
 

@@ -22,11 +22,11 @@ from transect.analysis.compared.conclusions import (
 )
 from transect.analysis.compared.measuring import CONFIDENCE, Measured, PairedOutcome, measured
 from transect.effects import multiplicity
+from transect.effects.margins import margin_of, margins_of
 from transect.effects.multiplicity import confidence_of, holm
 from transect.effects.paired_models import SOURCES, Quantity, stand
 from transect.effects.verdicts import EQUIVALENCE, is_shown, largest, subjects_for
-from transect.runs import report_options, working_folders
-from transect.runs.report_options import margin_of
+from transect.runs import working_folders
 
 ALPHA: Final = 0.05
 JUDGED: Final = ("rate", "gap")
@@ -132,7 +132,7 @@ def compare_runs(folders: Sequence[Path], targets: Sequence[str], stated: Sequen
     pairs, notes = measuring.paired_outcomes(models) if models else ([], [])
     preferences, alone = measuring.compared_preferences(asked)
     outcomes = {pair.outcome for pair in pairs} | {each.row.outcome for each in preferences}
-    known = report_options.parse_margins(stated, outcomes) if stated else report_options.MARGINS.read(folders[0])
+    known = margins_of(stated, outcomes, folders[0])
     names = [*(model.name for model in models), *(each.name for each in asked)]
     numbers = _numbers(folders, names, pairs, preferences, known, [*notes, *alone])
     return replace(numbers, pictures=_pictures(pairs, numbers.images))

@@ -33,7 +33,6 @@ from transect.effects.paired_models import Gap, Quantity
 from transect.effects.preferences import PREFERRED
 from transect.errors import BadInput, UnknownName
 from transect.reports.wording import short_name
-from transect.runs import report_options
 from transect.runs.human_answers import digest_of_judge
 from transect.runs.spec import PairsEntry, TargetEntry
 
@@ -352,7 +351,7 @@ def _gap_between(
 
 def _between_groups(pair: PairedOutcome) -> Iterator[Measured]:
     """Of observed images: effects and gaps between the groups that an audit compares; associations."""
-    run, edges = pair.run, report_options.BINS.read(pair.run.folder.path)
+    run, edges = pair.run, pair.run.bins
     for name, attribute in run.attributes.items():
         column = run.true[name]
         groups = cut(attribute, column, edges.get(name))

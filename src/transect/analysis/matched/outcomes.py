@@ -23,6 +23,7 @@ from transect.analysis.matched.user_pairs import without_identity
 from transect.annotation.agreement.coefficients import cohen_kappa
 from transect.designs.matching.references import Difficulty
 from transect.designs.matching.sample import MISSING, Facts
+from transect.effects.margins import margin_of
 from transect.effects.matched_pairs import (
     AdjustedPairs,
     Balance,
@@ -39,7 +40,6 @@ from transect.effects.verdicts import Verdict, judge, largest, subjects_for
 from transect.errors import BadInput
 from transect.records import Estimate
 from transect.runs.json_records import hidden, loads
-from transect.runs.report_options import margin_of
 
 
 @final

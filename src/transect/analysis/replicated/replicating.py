@@ -32,6 +32,7 @@ from transect.analysis.replicated.reading import Reading, digest, read, shared
 from transect.analysis.sections.answers import point, table
 from transect.effects import several_worlds
 from transect.effects.contrasts import Contrast, contrasts
+from transect.effects.margins import margin_of, margins_of
 from transect.effects.several_worlds import Agreement, Transported, WorldEstimate
 from transect.effects.verdicts import is_shown
 from transect.errors import BadInput
@@ -40,7 +41,6 @@ from transect.reports.entries import EffectEntry
 from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
 from transect.reports.results import StudyEntry
 from transect.reports.wording import short_name
-from transect.runs import report_options as margin_files
 from transect.runs import tables as columns
 from transect.runs.layout import runs_of
 from transect.runs.spec import GeneratorDescription
@@ -447,7 +447,7 @@ def replicate_runs(folders: Sequence[Path], stated: Sequence[str] = (), *, combi
         raise BadInput(f"--combine: expected two runs, the rendered one first, got {len(folders)}; give these two")
     readings = read(folders)
     outcomes = {effect.outcome for reading in readings for effect in reading.effects}
-    known = margin_files.parse_margins(stated, outcomes) if stated else margin_files.MARGINS.read(folders[0])
+    known = margins_of(stated, outcomes, folders[0])
     numbers = replicated(readings, known)
     if not combine:
         return numbers
@@ -479,7 +479,7 @@ def replicated(readings: Sequence[Reading], margins: Mapping[str, float]) -> Rep
 
 def _findings(matched: Matched, worlds: Sequence[World], margins: Mapping[str, float]) -> tuple[Finding, ...]:
     """The findings, those that differ first, then by size."""
-    stated = [margin_files.margin_of(margins, same.outcome, same.unit) for same in matched.effects]
+    stated = [margin_of(margins, same.outcome, same.unit) for same in matched.effects]
     estimates = [
         [
             WorldEstimate(each.estimate, each.low, each.high, p=each.p, n=each.n_subjects, seen=_seen(each))

@@ -21,6 +21,7 @@ from transect.analysis.requirements.records import Checked, Requirement
 from transect.analysis.requirements.records import named as reading_named
 from transect.analysis.verdicts import not_judged
 from transect.effects import verdicts
+from transect.effects.margins import DEFAULT_MARGIN
 from transect.effects.observational import cut
 from transect.effects.outcomes import OF_TRUTH, Outcome, unanswered
 from transect.effects.preferences import PREFERRED
@@ -28,9 +29,7 @@ from transect.effects.samples import Measure
 from transect.effects.verdicts import ERROR, Bound
 from transect.errors import BadInput, UnknownName
 from transect.records import Effect
-from transect.runs import report_options
 from transect.runs.json_records import read_json
-from transect.runs.report_options import DEFAULT_MARGIN
 from transect.runs.spec import PairsEntry, TargetEntry
 from transect.runs.wording import counted
 
@@ -389,9 +388,8 @@ class _About:
         return [effect.name for effect in wide], _sizes(wide, strict)
 
     def _pairs_of_groups(self, confidence: float) -> tuple[Effect, ...]:
-        edges = report_options.BINS.read(self.run.folder.path)
         name = self.requirement.attribute
-        return pairs_of_groups(self.run, self.target.name, self.outcome, name, edges, confidence)
+        return pairs_of_groups(self.run, self.target.name, self.outcome, name, self.run.bins, confidence)
 
     def beyond_baseline(self) -> tuple[list[str], Sequence[Bound]]:
         """What is compared with the baseline: differences of every pair of levels, or without an attribute the rate."""
@@ -456,7 +454,7 @@ class _About:
     def _grouped(self, name: str) -> tuple[list[str], Int[np.ndarray, " n"]]:
         attribute, design = self.run.attributes[name], self.run.design
         if not design.levels:
-            groups = cut(attribute, self.run.true[name], report_options.BINS.read(self.run.folder.path).get(name))
+            groups = cut(attribute, self.run.true[name], self.run.bins.get(name))
             return [f"{name} {groups.label(place)}" for place in range(len(groups.centers))], groups.index
         axis = list(design.levels).index(name)
         index = np.tile(np.unravel_index(np.arange(design.n_cells), design.shape)[axis], design.subjects)

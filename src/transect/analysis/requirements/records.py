@@ -12,12 +12,12 @@ from typing import Final, final
 
 from pydantic import TypeAdapter, ValidationError
 
+from transect.effects.margins import DEFAULT_MARGIN
 from transect.effects.outcomes import WORSE_WHEN_LARGER
 from transect.effects.verdicts import Status
 from transect.errors import BadInput, UnknownName
 from transect.experiment.audit_file import REQUIREMENTS as TABLE
 from transect.runs import toml_files
-from transect.runs.report_options import DEFAULT_MARGIN
 from transect.runs.wording import expectation, in_words
 
 

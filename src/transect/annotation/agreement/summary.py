@@ -162,7 +162,7 @@ def _question(
     answers: list[Row], question: RaterQuestion, people: Mapping[tuple[str, str], tuple[str, int]]
 ) -> QuestionAgreement:
     table = matrix(answers, question.name)
-    values = level_values(question)
+    values = np.asarray(question.values)
     valued = table._replace(ratings=valued_as(table.ratings, values))
     number = {person: place for place, person in enumerate(dict.fromkeys(people.values()))}
     subjects = [number[people[study, first]] for study, first, _ in table.units]
@@ -190,12 +190,6 @@ def _question(
         by_rater=_raters(table, latent, None if question.scale == "nominal" else valued.ratings, step),
         dawid_skene=_latent(table, latent, len(question.levels)),
     )
-
-
-def level_values(question: RaterQuestion) -> Float[np.ndarray, " levels"]:
-    """Each level in the units of the question, in which the raters' page and the report count too."""
-    values = np.asarray(question.values)
-    return values if np.ptp(values) else np.asarray(question.places)  # of databases older than the check of values
 
 
 def valued_as(

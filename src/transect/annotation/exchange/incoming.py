@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, final
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from transect.annotation.assignment import LONGEST, recount
+from transect.annotation.assignment import Kind, Submitted, add, recount
 from transect.annotation.database import read_setting, write_setting
 from transect.annotation.project import Project
 from transect.annotation.questions import RaterQuestion
@@ -222,13 +222,9 @@ def _task(connection: Connection, answer: Incoming, of: tuple[int, int, int], ta
 
 
 def _keep(connection: Connection, answer: Incoming, rater: int, number: int, now: float) -> None:
-    time = now if answer.given is None else answer.given
-    within = answer.seconds is not None and 0 <= answer.seconds * 1000 <= LONGEST
-    inserted = connection.execute(
-        answers.insert().values(
-            task_id=number, rater_id=rater, key=f"import-{secrets.token_hex(16)}",
-            kind="skip" if answer.level is None else "answer", value=answer.level, detail=answer.detail, given=time,
-            milliseconds=round((answer.seconds or 0) * 1000) if within else None,
-        )
-    ).inserted_primary_key  # fmt: skip
-    connection.execute(tasks.update().where(tasks.c.id == number).values(answer_id=int((inserted or (0,))[0])))
+    milliseconds = None if answer.seconds is None else round(answer.seconds * 1000)
+    sent = Submitted(number, f"import-{secrets.token_hex(16)}", answer.level, answer.detail, milliseconds)
+    values: tuple[Kind, int | None, int | None]
+    values = ("skip" if answer.level is None else "answer", answer.level, answer.detail)
+    stored = add(connection, rater, sent, values, now if answer.given is None else answer.given)
+    connection.execute(tasks.update().where(tasks.c.id == number).values(answer_id=stored))

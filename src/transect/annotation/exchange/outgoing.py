@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
+from transect.annotation.exchange.answer_tables import SCHEMA, by_rater
 from transect.annotation.exchange.crowd import ground_truth, label_studio, mturk
 from transect.annotation.project import Project, Row, rows
 from transect.annotation.questions import RaterQuestion
@@ -16,16 +16,6 @@ from transect.errors import BadInput, UnknownName
 from transect.runs.folder import write_atomically
 from transect.runs.human_answers import with_questions
 from transect.runs.table_inputs import csv_of
-from transect.runs.tables import LEFT_OUT
-
-SCHEMA: Final = pa.schema(
-    [
-        ("study", pa.string()), ("id", pa.string()), ("second", pa.string()), ("question", pa.string()),
-        ("rater", pa.string()), ("answer", pa.string()), ("level", pa.int32()), ("value", pa.float64()),
-        ("follow_up", pa.string()), ("repeat", pa.bool_()), ("known", pa.string()), ("excluded", pa.bool_()),
-        ("seconds", pa.float64()), ("given", pa.timestamp("ms", tz="UTC")), ("place", pa.int32()),
-    ]
-)  # fmt: skip
 
 
 def answers_table(project: Project) -> pa.Table:
@@ -42,34 +32,21 @@ def ratings_table(project: Project, scale: str = "attribute") -> pa.Table:
     known answers and excluded raters are left out; the metadata counts the latter, and says what each column was asked.
     """
     questions = [question for question in project.questionnaire.question if not question.pairs]
-    all_rows = rows(project.database)
-    used = [
-        row
-        for row in all_rows
-        if not (row.second or row.repeat or row.excluded or row.value is None) and row.gold is None
-    ]
     values = {question.name: question.values if scale == "attribute" else question.places for question in questions}
-    answers: dict[tuple[str, str, str], dict[str, object]] = {}
-    for answer in used:
-        answers.setdefault((answer.first, answer.study, answer.rater), {})[answer.question] = values[answer.question][
-            answer.value or 0
-        ]
-    columns: dict[str, Any] = {"id": [key[0] for key in answers]}
-    if any(key[1] for key in answers):
-        columns["study"] = [key[1] for key in answers]
-    columns["rater"] = [key[2] for key in answers]
-    for name in values:
-        if any(name in row for row in answers.values()):
-            columns[name] = pa.array([row.get(name) for row in answers.values()], pa.float64())
-    out = [row.rater for row in all_rows if row.excluded and not row.second]
-    counts = json.dumps([len(set(out)), len(out)]).encode()
-    table = pa.table(columns).replace_schema_metadata({LEFT_OUT: counts})
+    told = answers_table(project).to_pylist()
+    for row in told:
+        if row["question"] in values and row["level"] is not None:
+            row["value"] = values[row["question"]][row["level"]]
+    table = by_rater(told)
+    columns = [name for name in table.column_names if name not in values]
+    table = table.select([*columns, *(name for name in values if name in table.column_names)])
+    all_rows = rows(project.database)
     return with_questions(
         table,
         {
             question.name: question.asked(values[question.name], _unsure(question, all_rows))
             for question in questions
-            if question.name in columns
+            if question.name in table.column_names
         },
     )
 

@@ -8,27 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
-
-import pyarrow as pa
+from typing import Any, Final, Literal, NamedTuple
 
 from transect.annotation.agreement.numbers import NAME
-from transect.annotation.exchange.casting import read_typed, seconds_of
+from transect.annotation.exchange import label_studio
+from transect.annotation.exchange.answer_tables import read_answers, seconds_of
 from transect.annotation.exchange.crowd import CANNOT_TELL, FOLLOW_UP, check_level_names
 from transect.annotation.exchange.incoming import Incoming, anonymous, worker_key
-from transect.annotation.exchange.outgoing import SCHEMA
 from transect.annotation.project import Project
 from transect.annotation.questions import Questionnaire, RaterQuestion
 from transect.errors import BadInput, UnknownName
 from transect.runs import table_inputs
 from transect.runs.json_records import loads
-from transect.runs.table_inputs import TableLike, without_mark
+from transect.runs.table_inputs import TableLike
 from transect.texts import words_of
 
 _NEEDED: Final = ("id", "question", "rater", "answer")
 _UNUSED: Final = ("level", "value", "known", "place")
 """Columns that follow from the answer or are assigned again on import."""
-_READ: Final = pa.schema([field for field in SCHEMA if field.name not in _UNUSED])
 _UNREADABLE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _OURS: Final = ("rater-", "worker-", f"{NAME}-")
 """The prefix of raters' numbers; every other name belongs to a person."""
@@ -79,19 +76,15 @@ def read(source: TableLike, kind: str, project: Project) -> list[Incoming]:
 
 def _answers(source: TableLike, questionnaire: Questionnaire) -> Iterator[Incoming]:
     """The table as `export` writes it; columns have its types, or such as can be cast to these."""
-    table, path = read_typed(source, _READ, "answers")
-    if missing := [name for name in _NEEDED if name not in table.column_names]:
-        raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; fix the file")
-    marked = path.lower().endswith(".csv")
-    for number, row in enumerate(table.to_pylist(), start=1):
-        texts = {name: without_mark(v) if marked and isinstance(v, str) else v for name, v in row.items()}
+    rows, path = read_answers(source, _NEEDED, _UNUSED)
+    for number, row in enumerate(rows, start=1):
         said = _Said(
-            f"{path}, row {number}", texts["question"], texts.get("study"), texts["id"], texts.get("second"),
-            _text(texts["rater"]), _text(texts["answer"]) or None, _text(texts.get("follow_up")), "either",
-            seconds=texts.get("seconds"), given=texts.get("given"),
+            f"{path}, row {number}", row["question"], row.get("study"), row["id"], row.get("second"),
+            _text(row["rater"]), _text(row["answer"]) or None, _text(row.get("follow_up")), "either",
+            seconds=row.get("seconds"), given=row.get("given"),
         )  # fmt: skip
-        left_out = "of raters who were shut out" if texts.get("excluded") else ""
-        yield _incoming(said, questionnaire)._replace(repeat=bool(texts.get("repeat")), left_out=left_out)
+        left_out = "of raters who were shut out" if row.get("excluded") else ""
+        yield _incoming(said, questionnaire)._replace(repeat=bool(row.get("repeat")), left_out=left_out)
 
 
 def _mturk(path: Path, project: Project) -> Iterator[Incoming]:
@@ -164,56 +157,36 @@ def _ground_truth(path: Path, project: Project) -> Iterator[Incoming]:
 
 
 def _label_studio(path: Path, project: Project) -> Iterator[Incoming]:
-    """An export as JSON or CSV: tasks with their annotations; those that were skipped or left empty are marked."""
-    key = worker_key(project)
-    tasks = _tasks_of_csv(path) if path.suffix.lower() == ".csv" else loads(path.read_text(encoding="utf-8"))
-    for number, task in enumerate(tasks, start=1):
-        data, where = task["data"], f"{path}, task {number}"
+    """An export as JSON or CSV; annotations that were skipped or left empty are marked."""
+    key, is_csv = worker_key(project), path.suffix.lower() == ".csv"  # a CSV has the task's own columns too
+    for each in label_studio.read(path):
+        data, where = each.data, each.where
         question = _question(project.questionnaire, data["question"], where)
         check_level_names(question)
-        for annotation in task.get("annotations", []):
-            ticked: dict[str, list[object]] = {}
-            for result in annotation["result"]:
-                ticked.setdefault(result["from_name"], []).extend(result["value"]["choices"])
-            if not ticked or _flag(annotation.get("was_cancelled", False), where, "was_cancelled"):
-                yield _uncounted(where, "skipped")
-                continue
-            if question.name not in ticked:
-                raise BadInput(
-                    f"{where}: expected an answer to {question.name}, got one to {', '.join(ticked)}; give each "
-                    "project only the tasks of its question"
-                )
-            raters = [result.get("meta", {}).get("rater") for result in annotation["result"]]
-            by = annotation.get("completed_by")
-            user = (by.get("email") or by.get("id")) if isinstance(by, dict) else by
-            rater = next((str(each) for each in raters if str(each).startswith(_OURS)), "")
-            said = _Said(
-                where, question.name, data.get("study"), data["first"], data.get("second"),
-                rater or _worker(user, key, where), _choice(_one(ticked, question.name, where)),
-                _one(ticked, question.name + FOLLOW_UP, where), flipped=data.get("flipped", False),
-                seconds=annotation.get("lead_time"),
-            )  # fmt: skip
-            yield _incoming(said, project.questionnaire)
+        left_empty = not each.answers or (is_csv and question.name not in each.answers)
+        if left_empty or _flag(each.cancelled, where, "was_cancelled"):
+            yield _uncounted(where, "skipped")
+            continue
+        if question.name not in each.answers:
+            raise BadInput(
+                f"{where}: expected an answer to {question.name}, got one to {', '.join(each.answers)}; give each "
+                "project only the tasks of its question"
+            )
+        rater = str(each.rater) if str(each.rater).startswith(_OURS) else _worker(each.user, key, where)
+        said = _Said(
+            where, question.name, data.get("study"), data["first"], data.get("second"), rater,
+            _choice(_one(each.answers, question.name, where)), _one(each.answers, question.name + FOLLOW_UP, where),
+            flipped=data.get("flipped", False), seconds=each.seconds,
+        )  # fmt: skip
+        yield _incoming(said, project.questionnaire)
 
 
-def _tasks_of_csv(path: Path) -> Iterator[dict[str, object]]:
-    """The rows of a CSV export as its JSON has them: a task with one annotation each."""
-    for _, row in table_inputs.records_of(path, str(path), breaks=lambda _: True):
-        results = []
-        for name in (row["question"], row["question"] + FOLLOW_UP):
-            if text := row.get(name, ""):
-                choices = loads(text)["choices"] if text.startswith('{"choices"') else [text]
-                results.append({"from_name": name, "value": {"choices": choices}})
-        annotation = {"completed_by": row["annotator"], "lead_time": row.get("lead_time"), "result": results}
-        yield {"data": row, "annotations": [annotation]}
-
-
-def _one(ticked: Mapping[str, list[object]], name: str, where: str) -> str:
+def _one(answers: Mapping[str, Any], name: str, where: str) -> str:
     """The one choice that is ticked; "" where the form did not ask."""
-    choices = ticked.get(name, [""])
-    if len(choices) != 1:
-        raise BadInput(f"{where}: {name}: expected one choice, got {len(choices)}; take the annotation out")
-    return _text(choices[0])
+    choice = answers.get(name, "")
+    if isinstance(choice, list):
+        raise BadInput(f"{where}: {name}: expected one choice, got {len(choice)}; take the annotation out")
+    return _text(choice)
 
 
 def _incoming(said: _Said, questionnaire: Questionnaire) -> Incoming:

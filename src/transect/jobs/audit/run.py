@@ -8,6 +8,7 @@ from pathlib import Path
 
 from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult
+from transect.effects.margins import parse_margins
 from transect.effects.outcomes import OUTCOMES
 from transect.effects.preferences import PREFERRED
 from transect.engines import settings as engines
@@ -16,7 +17,6 @@ from transect.experiment import audit_plan, costs, study, two_images
 from transect.experiment import audit_studies as planned
 from transect.experiment.audit_request import AuditRequest, Levels, with_settings
 from transect.experiment.audit_studies import expanded, model_name, of_two
-from transect.experiment.edits import check_of
 from transect.experiment.outcome_choice import outcomes_of
 from transect.experiment.presets import preset, with_preset
 from transect.experiment.study import Study
@@ -27,10 +27,9 @@ from transect.ratings.rating_tables import check as check_ratings
 from transect.runs import report_options, working_folders
 from transect.runs.folder import clear_run, mark_finished, mark_unfinished, read_record, slug
 from transect.runs.json_records import loads
-from transect.runs.layout import INTERPOLATION, OF_PEOPLE, STUDIES, places_of
+from transect.runs.layout import INTERPOLATION, OF_PEOPLE, SETTINGS, STUDIES, places_of
 from transect.runs.locks import refuse_links_in
 from transect.runs.parts import announcing_stages
-from transect.runs.report_options import ReportSettings
 from transect.runs.spec_changes import in_plain_words
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted
@@ -142,9 +141,9 @@ def cost(target: TargetLike | Sequence[TargetLike] | None, request: AuditRequest
     with audit_plan.planned(whole) as (targets, pairs, designed, lines):
         side = max(int(part.world.image_size) for part in (*designed, *([] if lines is None else [lines])))
         shown = [each for each in designed if planned.shows_pairs(each)]
-        paired = two_images.quotes(pairs, sum(two_images.count(each.design, each.matched) for each in shown))
+        asked = sum(two_images.count(each.design, each.matched) for each in shown)
         images, _ = audit_plan.size(whole, targets, designed, lines)
-        return costs.total([*costs.quotes(targets, images, side), *paired])
+        return costs.total([*costs.quotes(targets, images, side), *(each.quote(asked) for each in pairs)])
 
 
 def _announce_preset(
@@ -174,10 +173,8 @@ def _audit(
     designed, lines = planned.designs(request, targets)
     if not quiet:
         _announce_preset(request, targets, designed, lines)
-    checks = request.checks
-    check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw, shipped=checks.shipped)
-    studies = planned.complete(designed, request, targets, check_edits, pairs)
-    settings = _checked(request, studies)
+    studies = planned.complete(designed, request, targets, request.checks.open(), pairs)
+    _check_report(request, studies)
     required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(model_name(request, targets)) if request.run.out is None else Path(request.run.out)
     places = planned.places(studies, folder, STUDIES)
@@ -193,16 +190,14 @@ def _audit(
         if lines is not None:
             study.run(lines, folder / INTERPOLATION, quiet=quiet, engine=engine)
     mark_finished(folder)
-    for stored in report_options.FILES:
-        working_folders.discard(folder / stored)  # of an earlier command with other settings
-    report_options.BOUNDARY.write(folder, request.report.boundary)
+    working_folders.discard(folder / SETTINGS)  # of an earlier command with other ones
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
-        return _with_costs(reporting.report(folder, settings=settings), targets)
+        return _with_costs(reporting.report(folder, settings=request.report), targets)
 
 
-def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSettings:
-    """How the report counts, without the boundary, which is stored. Raises before any image is made."""
+def _check_report(request: AuditRequest, studies: Sequence[study.Study]) -> None:
+    """Raises BadInput or UnknownName for settings of a report that do not fit, before any image is made."""
     settings, rated = request.report, names_in(request.ratings.perceived, request.ratings.ratings)
     observed = planned.observed(studies)
     counted_by = [{*part.counted_by, *(rated if part.counted_by else ())} for part in studies]
@@ -212,10 +207,9 @@ def _checked(request: AuditRequest, studies: Sequence[study.Study]) -> ReportSet
         [text for text in as_names(settings.bins) if text.partition("=")[0] not in seen], observed
     )
     possible = outcomes_of([target for part in studies for target in part.targets])
-    report_options.parse_margins(report_options.listed_margins(settings.margin), {*OUTCOMES, PREFERRED, *possible})
+    parse_margins(report_options.listed_margins(settings.margin), {*OUTCOMES, PREFERRED, *possible})
     report_options.check_covariates(as_names(settings.covariates), [*observed, *sorted(rated)])
     report_options.check_thresholds(settings.at_thresholds)
-    return replace(settings, boundary=None)
 
 
 def _with_costs(result: AuditResult, targets: Sequence[Target]) -> AuditResult:

@@ -425,6 +425,10 @@ class TextImages:
         """Directions of images, of length 1."""
         return self._encoder.images(self._ready(pixels))
 
+    def logits(self, pixels: UInt8[np.ndarray, "n h w 3"], texts: Sequence[str]) -> Float[np.ndarray, "n m"]:
+        """How well each text fits each image, on the network's own scale."""
+        return self._encoder.logits(self.images(pixels), self.texts(texts))
+
 
 def open_text_images(spec: str, options: Options | None = None) -> TextImages:
     """The network of `hf:FOLDER`, `hf:ID` or a folder. Raises as `opening.load`, and for a network without texts."""
