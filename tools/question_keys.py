@@ -1,4 +1,4 @@
-"""The page about question files: every key from the records that read them, and every set that ships.
+"""The page about question files: every key from the records that read them, and every built-in set.
 
 python -m tools.generate writes it to docs/reference/question-files.md.
 """
@@ -89,7 +89,7 @@ for wording in wordings(job, images_key="digest of the image"):
 | `text` | any text | 1 or 0 for each code | multilabel |
 | `pair` | of two images `first`, `second`, or `neither` | the image's number, 0 or 1; 2 for neither | multiclass |
 
-[How answers are read](../concepts/how-answers-are-read.md) says which texts become which value, and what counts as a
+[How answers are read](../concepts/models-that-answer-in-words.md) says which texts become which value, and what counts as a
 refusal, a hedge or unreadable. Answers are read in English; one in another language is unreadable.
 """
 

@@ -228,7 +228,7 @@ def report(
 def machine(
     run: Run,
     rater: Annotated[
-        str, typer.Option(help="attributes (the network that ships), or clip:FOLDER of a saved CLIP in safetensors.")
+        str, typer.Option(help="attributes (the built-in network), or clip:FOLDER of a saved CLIP in safetensors.")
     ] = "attributes",
     questions: Questions = None,
     out: Annotated[

@@ -1,4 +1,4 @@
-"""Questions to a model that answers in words, and TOML files of them: `--questions FILE`, or a set that ships.
+"""Questions to a model that answers in words, and TOML files of them: `--questions FILE`, or a built-in set.
 
 A question has a kind, which says what an answer is:
 
@@ -421,7 +421,7 @@ class QuestionFile(_Table):
 
 
 def load(name: str | Path) -> QuestionSet:
-    """The questions of a set that ships, by its name, or of a TOML file.
+    """The questions of a built-in set, by its name, or of a TOML file.
 
     Raises UnknownName (neither shipped nor a file) and BadInput, in one line with file, line and key.
     """
