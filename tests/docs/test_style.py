@@ -21,7 +21,7 @@ PHRASES = {
     "in the way in --out": r"in the way in --out",
     "leave out up to": r"[Ll]eave out up to N",
     "network that ships": r"network that ships",
-    "a set that ships": r"\bsets? that ships?\b",
+    "a set that ships": r"\b[Ss]ets? that ships?\b",
     "what onlookers see": r"what onlookers see, not who",
     "a difference this large": r"to confirm a difference this large, had",
     "too few subjects to tell": r"[Tt]oo few subjects to tell",

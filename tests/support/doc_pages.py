@@ -43,6 +43,9 @@ PAGES = {
     "docs/how-to/export-results.md": Page(
         {"transect export runs/smile --to mlflow": WARNS, "transect export runs/smile --to wandb": WARNS},
         small={"--subjects": 8},
+        replace={
+            "transect demo": "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses=0,2"
+        },
     ),
     "docs/how-to/run-on-a-cluster.md": Page(
         {
@@ -207,11 +210,6 @@ PAGES = {
         (files.package, expression),
     ),
     "docs/research/view.md": Page({"python benchmarks": SPEED}),
-    "docs/how-to/look-through-a-run.md": Page(
-        replace={
-            "transect demo": "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses=0,2"
-        },
-    ),
     "docs/how-to/plan-and-project.md": Page(small={"--subjects": 8}),
     "docs/how-to/rate-with-people.md": Page(
         {
