@@ -38,6 +38,7 @@ WARNS = "its library warns of its own parts; tests/jobs/export/test_tracking.py 
 PAGES = {
     "README.md": Page(
         made=(files.package, expression),
+        extra={"transect demo": "--subjects 3"},
     ),
     "examples/face_api/README.md": Page({"npm": NODE}),
     "docs/how-to/export-results.md": Page(
