@@ -88,8 +88,8 @@ for wording in wordings(job, images_key="digest of the image"):
 | `text` | any text | 1 or 0 for each code | multilabel |
 | `pair` | of two images `first`, `second`, or `neither` | the image's number, 0 or 1; 2 for neither | multiclass |
 
-[How answers are read](../concepts/models-that-answer-in-words.md) says which text becomes which value, and what counts as a
-refusal, a hedge or unreadable. Answers are read in English.
+[How answers are read](../concepts/models-that-answer-in-words.md) says which text becomes which value, and what
+counts as a refusal, a hedge or unreadable. Answers are read in English.
 """
 
 OPTIONS = """
