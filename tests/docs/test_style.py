@@ -33,6 +33,18 @@ PHRASES = {
     "for what is none": r"\bfor what is none\b",
 }
 """The constructions of the guide's last table, as patterns."""
+WORDS = (
+    r"\bin silence\b|\bafresh\b|\bof its own\b|\bmend(s|ed|ing)?\b|\bgoes on\b|\bso many\b|\bas it has it\b|\bbeside\b"
+)
+"""Words that read translated, which the pages for users do without."""
+FOR_USERS = sorted(
+    {
+        ROOT / "README.md",
+        *(page for part in ("how-to", "tutorials", "concepts") for page in ROOT.glob(f"docs/{part}/*.md")),
+        *(ROOT / "docs" / "reference" / f"{name}.md" for name in ("python", "tables", "chat-files", "glossary")),
+    }
+    - {ROOT / "docs" / "concepts" / "architecture.md"}
+)
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {GUIDE, ROOT / "CHANGELOG.md"})
 ALLOWED = {
     ("src/transect/analysis/verdicts.py", "hardly follow the truth"),
@@ -67,6 +79,18 @@ def test_strings_of_the_package_are_in_plain_english():
 def test_pages_are_in_plain_english(page):
     text = " ".join(re.sub(r"```text\n.*?```", "", page.read_text(), flags=re.S).split())
     assert faults(page.name, [text]) == set()
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_for_users_have_no_word_that_reads_translated(page):
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.S)
+    assert [found[0] for found in re.finditer(WORDS, text)] == []
+
+
+def test_the_site_has_few_pages_and_words_for_users():
+    """But for what is generated: the command line, kinds of target, question files, and every Python name."""
+    assert len(FOR_USERS) <= 43
+    assert sum(len(page.read_text().split()) for page in FOR_USERS) < 44_000
 
 
 def test_every_phrase_stands_in_the_guide():

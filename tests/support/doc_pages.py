@@ -204,7 +204,6 @@ PAGES = {
     ),
     "docs/how-to/audit-your-own-model.md": Page(
         {
-            "transect audit models/expression": "tests/targets/hf/test_hf_classifiers.py audits such a folder",
             "transect targets check emotion_model": "needs the file of a package",
             "transect audit 320n.onnx": "needs the file of a package",
         },
