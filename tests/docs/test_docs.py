@@ -58,6 +58,7 @@ TOML_READERS = {
     "gate-a-build.md": "transect.analysis.requirements.records:read",
     "question-files.md": QUESTIONS,
     "questions.toml": QUESTIONS,
+    "alt.toml": QUESTIONS,
     "openai.toml": CHAT,
     "local.toml": CHAT,
 }

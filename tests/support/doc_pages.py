@@ -160,7 +160,8 @@ PAGES = {
         extra={"transect leakage": "--permutations 2"},
     ),
     "docs/how-to/ask-a-vision-language-model.md": Page(
-        made=(files.tiny_vlm, files.scorer),
+        {"transect annotate": "people code the texts; tests/annotation/test_texts_for_people.py"},
+        (files.tiny_vlm, files.scorer),
         extra={
             "transect datasets sample": PEOPLE,
             "transect match": "--caliper 3",
