@@ -34,11 +34,19 @@ HEAD = """# The command line
 
 Written by `python -m tools.generate`; do not edit by hand.
 
-Errors are one line on standard error: what was expected, what was found, and how to fix it. Exit codes: 0 done, 2 bad
-input, 3 stopped because more images failed than `--max-failures` allows, 130 interrupted, 143
-ended by SIGTERM. After 3, 130 and 143, finished parts are kept: rerun the command to resume. Progress goes to
-standard error, results and `--json` to standard output. `transect check`, `audit --check`, `reproduce` and
-`verify run` leave with 1 where something is not as it must be.
+Errors are one line on standard error: what was expected, what was found, and how to fix it. Progress goes to standard
+error, results and `--json` to standard output.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | done |
+| 1 | `check`, `audit --check`, `reproduce` or `verify run` found a violation or a difference |
+| 2 | bad input |
+| 3 | more images failed than `--max-failures` allows |
+| 4 | `check` or `audit --check`: a requirement is not shown |
+| 130, 143 | interrupted, ended by SIGTERM |
+
+After 3, 130 and 143, finished parts are kept: rerun the command to resume.
 """
 
 

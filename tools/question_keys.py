@@ -1,4 +1,4 @@
-"""The page about question files: every key from the records that read them, and every set that ships.
+"""The page about question files: every key from the records that read them, and every built-in set.
 
 python -m tools.generate writes it to docs/reference/question-files.md.
 """
@@ -19,9 +19,8 @@ HEAD = """# Question files
 
 Written by `python -m tools.generate`; do not edit by hand.
 
-A question file says what a model that answers in words is asked about each image. It is TOML, with one `[[question]]`
-table per question. Above them stands what counts for all questions that do not state it themselves. Sets that ship are
-question files too and go by their name.
+A question file lists what to ask a model in words about each image: TOML with one `[[question]]` table per question.
+Keys above the tables are defaults for all questions. Built-in sets are question files too, named without a path.
 
 ```toml
 # hats.toml
@@ -70,7 +69,7 @@ name = "warm"
 judge = "Does this text describe the person as warm?"
 ```
 
-The same in Python, with the texts that are sent about one image:
+In Python, with the texts sent about one image:
 
 ```python
 from transect.targets.words.questions import load
@@ -89,27 +88,24 @@ for wording in wordings(job, images_key="digest of the image"):
 | `text` | any text | 1 or 0 for each code | multilabel |
 | `pair` | of two images `first`, `second`, or `neither` | the image's number, 0 or 1; 2 for neither | multiclass |
 
-[How answers are read](../concepts/how-answers-are-read.md) says which texts become which value, and what counts as a
-refusal, a hedge or unreadable. Answers are read in English; one in another language is unreadable.
+[How answers are read](../concepts/models-that-answer-in-words.md) says which text becomes which value, and what
+counts as a refusal, a hedge or unreadable. Answers are read in English.
 """
 
 OPTIONS = """
 ## Options, wordings and repeats
 
-- `{options}` in a prompt becomes the options: with `shown = "letters"` one a line, as `A) doctor`; with
-  `shown = "list"`, and for pairs, as `doctor, nurse or teacher`. A prompt without it gets them at its end. The prompt
-  itself says how to answer ("with the letter alone").
-- The order of the options is drawn for each image, paraphrase and repeat from the image's digest and the question's. So
-  it is the same whatever else is asked, and over images each order is equally likely. A note or a source that changes
-  does not change it; a prompt does.
-- A pair is asked in both orders of the images, each time.
-- Each image is asked about in every paraphrase, `repeats` times. Repeats need a temperature above 0: at 0 all are the
-  same answer.
-- A model on this machine also gives the likelihood of each option as the whole answer: of the letters where options
-  stand behind letters, of the texts in a list, of `No` and `Yes`.
+- `{options}` in a prompt becomes the options: with `shown = "letters"` one per line, as `A) doctor`; with
+  `shown = "list"`, and for pairs, as `doctor, nurse or teacher`. Without it they follow the prompt. Say in the prompt
+  how to answer ("with the letter alone").
+- The order of the options is drawn for each image, paraphrase and repeat from the digests of image and question, so it
+  does not depend on what else is asked. Each order is equally likely.
+- A pair is asked in both orders of the images.
+- Each image is asked in every paraphrase, `repeats` times. Repeats need a temperature above 0.
+- A local model also gives the likelihood of each option as the whole answer.
 - `patterns` are regular expressions of the Rust crate `regex`: the usual syntax without `\\1` and `(?=…)`. Any pattern
-  takes time in proportion to the text. Write them in single quotes, so that TOML leaves backslashes alone. Capitals do
-  not count; `(?-i)` at the start makes them count.
+  takes time in proportion to the text. Write them in single quotes, so that TOML keeps backslashes. Case is ignored
+  unless the pattern starts with `(?-i)`.
 """
 
 
@@ -145,11 +141,11 @@ def _sets() -> str:
         questions = ", ".join(f"`{each.name}` ({each.kind}, {len(each.paraphrases)} wordings)" for each in made)
         rows += f"| `{name}` | {made.title} | {questions} |\n"
     return (
-        "\n## Sets that ship\n\nEach states its sources, and what a result may and may not be used for.\n\n"
+        "\n## Built-in sets\n\nEach states its sources, and what a result may and may not be used for.\n\n"
         f"| name | about | questions |\n| --- | --- | --- |\n{rows}"
     )
 
 
 def _lists() -> str:
     rows = "".join(f"| `{name}` | {wordlist(name).title} | {len(wordlist(name).words)} |\n" for name in WORDLISTS)
-    return f"\n## Wordlists that ship\n\n| name | of | entries |\n| --- | --- | --- |\n{rows}"
+    return f"\n## Built-in wordlists\n\n| name | of | entries |\n| --- | --- | --- |\n{rows}"

@@ -17,14 +17,13 @@ HEAD = """# Kinds of target
 
 Written by `python -m tools.generate`; do not edit by hand.
 
-A target is named by a spec: a prefix and what follows, or the path of a file or folder whose kind shows. In Python,
-`transect.targets.resolve(spec, **options)` opens it; the options are those below, and `isolate`. On the command line
-`device` is `--model-device`, and `templates` is `--template`. `transect list targets` lists the kinds and what is
-installed, and `transect targets check SPEC` shows what one gets and answers. A plug-in takes the options of its own
-factory.
+A spec names a target: a prefix and an argument, or the path of a file or folder. In Python,
+`transect.targets.resolve(spec, **options)` opens it, with the options below and `isolate`. On the command line `device`
+is `--model-device`, and `templates` is `--template`. `transect list targets` lists the kinds and what is installed;
+`transect targets check SPEC` shows what a target receives and answers.
 
-A target of third parties is not listed here: it goes by the name of its entry point in the group `transect.targets`,
-as `name` or `name:argument`; it runs the code of others.
+A plug-in is named by its entry point in the group `transect.targets`, as `name` or `name:argument`, and runs code of
+others.
 
 | spec | task | what it is | to install | code |
 | --- | --- | --- | --- | --- |

@@ -1,4 +1,4 @@
-"""Draws docs/images/verification.jpg for docs/concepts/counterfactual-recognition.md.
+"""Draws docs/images/verification.jpg for docs/research/counterfactual-recognition.md.
 
 python -m tools.verification_figure
 

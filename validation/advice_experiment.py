@@ -6,7 +6,7 @@ A classifier learns from a confounded population. A table of its errors by group
 most; transects name the attribute that changes errors most, all else held. Each advises as many further pictures of the
 worse half of its attribute. Classifiers trained on either, and on as many drawn at random, are asked about the same
 fresh subjects: what do the attributes cause in their errors now? The folder keeps all that is finished, and the same
-command resumes; it prints the tables of docs/concepts/mitigation.md.
+command resumes; it prints the tables of docs/research/mitigation.md.
 """
 
 from __future__ import annotations

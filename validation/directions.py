@@ -1,4 +1,4 @@
-"""Writes the table of docs/concepts/directions.md: python -m validation.directions [--repeats 2]."""
+"""Writes the table of docs/research/directions.md: python -m validation.directions [--repeats 2]."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from validation.latent_directions import REPEATS, WAYS, Scored, score
 from validation.text import markdown
 
-PAGE = Path(__file__).parents[1] / "docs" / "concepts" / "directions.md"
+PAGE = Path(__file__).parents[1] / "docs" / "research" / "directions.md"
 START, END = "<!-- table -->", "<!-- end of table -->"
 HEADINGS = (
     "population",

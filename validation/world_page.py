@@ -15,7 +15,7 @@ from validation.reading import rule
 HEAD = """# FaceWorld's figures
 
 Written by `python -m tools.generate` from what `python -m validation world` measured; do not edit by hand. What the
-figures mean stands in [What FaceWorld can and cannot tell you](../concepts/faceworld.md).
+figures mean stands in [What FaceWorld can and cannot tell you](faceworld.md).
 """
 
 FIGURE = "../images/photometry.svg"

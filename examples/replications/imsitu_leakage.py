@@ -1,4 +1,4 @@
-"""Prints the tables of docs/concepts/leakage.md from imSitu's labels.
+"""Prints the tables of docs/research/leakage.md from imSitu's labels.
 
 python -m examples.replications.imsitu_leakage imsitu_verb_gender.parquet [--rounds 5] [--noisy]
 

@@ -7,7 +7,7 @@ numbers are the paper's; what it leaves open is marked "ours".
 from protocol import Protocol
 
 PAPER = {
-    "generator": None,  # a StyleGAN2 trained on FFHQ as a safetensors file (docs/how-to/use-a-stylegan2.md)
+    "generator": None,  # a StyleGAN2 trained on FFHQ as a safetensors file (docs/how-to/walk-a-latent-space.md)
     # 5.2: vectors of z that are sampled and rated, and the space of the linear models ("style space").
     "samples": 5000,
     "space": "w",

@@ -7,7 +7,7 @@ numbers are the paper's; what it leaves open is marked "ours".
 from protocol import Protocol
 
 PAPER = {
-    "generator": None,  # a StyleGAN2 trained on FFHQ as a safetensors file (docs/how-to/use-a-stylegan2.md)
+    "generator": None,  # a StyleGAN2 trained on FFHQ as a safetensors file (docs/how-to/walk-a-latent-space.md)
     "weights": None,  # VGG16's weights in torchvision's layout
     "landmarks": None,  # dlib's shape_predictor_68_face_landmarks.dat
     # 4: CelebA-HQ, 30,000 photographs of 6,216 people; dlib's recognition network.

@@ -8,6 +8,7 @@ import tomllib
 
 import pytest
 import typer.main
+from page_runner import FILE
 from places import ROOT
 from rich.text import Text
 
@@ -41,24 +42,27 @@ def test_links_between_files_are_not_broken(page):
             assert (page.parent / link).exists(), f"{page}: {link}"
 
 
+QUESTIONS = "transect.targets.words.questions:load"
+CHAT = "transect.targets.http.chat.settings:read_chat_settings"
 TOML_READERS = {
     "python.md": "transect.experiment.audit_file:read_request",
     "run-on-a-cluster.md": "transect.experiment.audit_file:read_request",
     "audit-an-http-api.md": "transect.targets.http.settings:read_settings",
-    "ask-a-model-behind-a-chat-interface.md": "transect.targets.http.chat.settings:read_chat_settings",
-    "write-a-population.md": "transect.generators.faceworld.population:load_population",
+    "chat-files.md": CHAT,
     "audit-your-own-model.md": "transect.targets.preprocess:Preprocess.from_toml",
-    "plan-and-project.md": "tomllib:loads",  # its reader needs the run's attributes: tests/effects/test_shares.py
+    "patients.toml": "transect.generators.faceworld.population:load_population",
+    "clinic.toml": "tomllib:loads",  # its reader needs the run's attributes: tests/effects/test_shares.py
     "use-a-diffusion-pipeline.md": "transect.generators.diffusion.settings:read_settings",
     "mitigate.md": "transect.mitigation.settings:read_config",
     "rate-with-people.md": "transect.annotation.questions:load_file",
     "gate-a-build.md": "transect.analysis.requirements.records:read",
-    "question-files.md": "transect.targets.words.questions:load",
-    "ask-a-vision-language-model.md": "transect.targets.words.questions:load",
-    "code-answers-with-a-judge.md": "transect.targets.words.questions:load",
-    "audit-a-vision-language-model.md": "tomllib:loads",  # files of two kinds, which tests/docs/test_pages.py runs
-    "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
+    "question-files.md": QUESTIONS,
+    "questions.toml": QUESTIONS,
+    "alt.toml": QUESTIONS,
+    "openai.toml": CHAT,
+    "local.toml": CHAT,
 }
+"""By the name of a block's file, where its first line has one, or of its page."""
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```toml" in page.read_text()], ids=lambda page: page.name)
@@ -68,7 +72,9 @@ def test_toml_blocks_are_accepted_by_their_readers(page, tmp_path):
     for block in blocks:
         path = tmp_path / "block.toml"
         path.write_text(block)
-        read = pkgutil.resolve_name(TOML_READERS[page.name])
+        named = FILE.search(block)
+        reader = TOML_READERS.get(named[1]) if named else None
+        read = pkgutil.resolve_name(reader or TOML_READERS[page.name])
         assert read(block if read is tomllib.loads else path)
 
 

@@ -114,7 +114,7 @@ def test_the_reference_generators_images_are_read_by_the_network_that_ships(tmp_
     gates = {row[0]: row for row in section["tables"][0]["rows"]}
     assert [gates[name][2] for name in ("intended shift", "off-target drift", "identity")] == [8, 8, 8]
     assert gates["realism"][-1] == "no score of realism was given"
-    assert "read by the network that ships" in section["text"][1]
+    assert "read by the built-in network" in section["text"][1]
     assert result.results["studies"][0]["spec"]["edits"]["shipped"]
     edits = pq.read_table(tmp_path / "edits")
     assert "reading.earrings" not in edits.column_names  # no direction: the pictures hardly show it

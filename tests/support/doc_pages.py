@@ -38,11 +38,15 @@ WARNS = "its library warns of its own parts; tests/jobs/export/test_tracking.py 
 PAGES = {
     "README.md": Page(
         made=(files.package, expression),
+        extra={"transect demo": "--subjects 3"},
     ),
     "examples/face_api/README.md": Page({"npm": NODE}),
     "docs/how-to/export-results.md": Page(
         {"transect export runs/smile --to mlflow": WARNS, "transect export runs/smile --to wandb": WARNS},
         small={"--subjects": 8},
+        replace={
+            "transect demo": "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses=0,2"
+        },
     ),
     "docs/how-to/run-on-a-cluster.md": Page(
         {
@@ -51,8 +55,15 @@ PAGES = {
             "transect invert encode --generator reference": ON_WORKERS,
             "transect recognition thumbnail:embed": ON_WORKERS,
             "transect audit opencv:haarcascade_frontalface_default --vary glasses --truth face --subjects 400 --size 64 --engine ray": CLUSTER,
+            "transect view s3:": "serves until it is stopped; tests/jobs/audit/test_object_storage.py looks at it",
+            "aws s3 sync": "needs the AWS command line; tests/jobs/audit/test_object_storage.py copies a run",
+            "transect export runs/glasses": "of the copy",
         },
+        (files.object_storage,),
         small={"--subjects": 4, "--size": 32},
+        extra={
+            "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses=0,2 --out": "--subjects 3 --size 48 --no-control"
+        },
     ),
     "docs/how-to/gate-a-build.md": Page(extra={"transect audit": "--size 96"}),
     "docs/how-to/install.md": Page(
@@ -63,19 +74,25 @@ PAGES = {
         small={"--subjects": 3, "--size": 32},
     ),
     "docs/how-to/reproduce-a-run.md": Page(
-        {"ssh-keygen": "a program of OpenSSH; the page's keys are made as it makes them"},
+        {
+            "ssh-keygen": "a program of OpenSSH; the page's keys are made as it makes them",
+            "python examples/studies": "runs for minutes; tests/protocols",
+        },
         (files.signing_keys, smile_model, files.latents_and_people),
         small={"--subjects": 4, "--size": 32, "--budget": 20},
     ),
     "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True, compare=False),
     "docs/tutorials/audit-a-vision-language-model.md": Page(
-        {"transect audit vlm:models/yours": "the model is the reader's own"},
+        {
+            "transect targets check local.toml": "asks a server of the reader's own",
+            "transect audit local.toml": "asks a server of the reader's own",
+        },
         small={"--subjects": 40, "--size": 64},
         full=True,
         compare=False,
     ),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
-    "docs/concepts/counterfactual-recognition.md": Page(
+    "docs/research/counterfactual-recognition.md": Page(
         made=(files.face_weights,),
         small={"--subjects": 15},
         replace={"dlib:face-recognition@models": "thumbnail:embed --task embedding"},
@@ -84,19 +101,19 @@ PAGES = {
     "docs/research/first-screens.md": Page(
         {"python -m tools.first_screens": "writes this page, in minutes"}, compare=False
     ),
-    "docs/concepts/faceworld.md": Page({"python -m validation": VALIDATION}),
+    "docs/research/faceworld.md": Page({"python -m validation": VALIDATION}),
     "docs/research/proving-ground.md": Page({"python -m validation": VALIDATION}),
     "docs/research/benchmarks.md": Page({"python -m benchmarks": SPEED, "make bench": SPEED}),
     "docs/research/speed.md": Page({"python benchmarks": SPEED}),
     "docs/research/inversion-figures.md": Page({"python examples/replications": "writes this page, in minutes"}),
-    "docs/concepts/leakage.md": Page(
+    "docs/research/leakage.md": Page(
         {
             "python benchmarks": SPEED,
             "python -m examples.replications.imsitu_leakage imsitu_verb_gender.parquet --rounds": "trains 40 networks; tests/attacks",
         },
         (files.verbs,),
     ),
-    "docs/concepts/mitigation.md": Page(
+    "docs/research/mitigation.md": Page(
         {
             "python -m validation.advice_experiment": "trains for minutes; tests/validation/test_advice_experiment.py",
             "transect mitigate examples/mitigation.toml": "takes half an hour; the page mitigate.md runs a small file",
@@ -142,16 +159,14 @@ PAGES = {
         replace={"--f1 90,80,70,60,50,40.11,30,20": "--f1 90,60"},
         extra={"transect leakage": "--permutations 2"},
     ),
-    "docs/how-to/ask-a-model-behind-a-chat-interface.md": Page(
-        {"transect targets check openai.toml": "calls a provider; tests/targets/over_http/test_chat_check.py"},
-    ),
     "docs/how-to/ask-a-vision-language-model.md": Page(
-        made=(files.tiny_vlm,), extra={"transect datasets sample": PEOPLE, "transect match": "--caliper 3"}
-    ),
-    "docs/how-to/code-answers-with-a-judge.md": Page(
         {"transect annotate": "people code the texts; tests/annotation/test_texts_for_people.py"},
         (files.tiny_vlm, files.scorer),
-        extra={"transect audit": "--max-failures 1"},
+        extra={
+            "transect datasets sample": PEOPLE,
+            "transect match": "--caliper 3",
+            "transect audit": "--max-failures 1",
+        },
         replace={"--judge judge.toml": "--judge vlm:models/tiny"},
         small={"--subjects": 8, "--size": 32},
     ),
@@ -160,12 +175,11 @@ PAGES = {
             "transect audit hf:models/clip": "tests/targets/hf/test_hf_zero_shot.py builds a CLIP",
             "transect audit hf:models/detector": "tests/targets/hf/test_hf_detection.py builds a detector",
         },
-        extra={"transect datasets sample": PEOPLE},
+        extra={
+            "transect datasets sample": PEOPLE,
+            "transect audit opencv:haarcascade_frontalface_default": "--size 32",
+        },
         small={"--subjects": 2},
-    ),
-    "docs/how-to/measure-retrieval-skew.md": Page(
-        small={"--subjects": 4},
-        extra={"transect audit": "--size 32"},
     ),
     "docs/how-to/compare-models.md": Page(small={"--subjects": 4}),
     "docs/how-to/replicate-an-effect.md": Page(
@@ -178,7 +192,9 @@ PAGES = {
         {
             "transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition",
             "transect recognition arcface.onnx": "the weights are the reader's own; tests/jobs/recognition",
+            "transect audit dlib:": "dlib's weights are the reader's own; docs/research/counterfactual-recognition.md runs it",
         },
+        (files.attributes_table,),
         extra={"transect datasets sample": "--people 120"},
     ),
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
@@ -189,43 +205,28 @@ PAGES = {
     ),
     "docs/how-to/audit-your-own-model.md": Page(
         {
-            "transect audit models/expression": "tests/targets/hf/test_hf_classifiers.py audits such a folder",
             "transect targets check emotion_model": "needs the file of a package",
             "transect audit 320n.onnx": "needs the file of a package",
         },
         (files.package, expression),
     ),
-    "docs/concepts/view.md": Page({"python benchmarks": SPEED}),
-    "docs/how-to/look-through-a-run.md": Page(
-        replace={
-            "transect demo": "transect audit opencv:haarcascade_frontalface_default --truth face --vary glasses=0,2"
-        },
-    ),
-    "docs/how-to/keep-runs-in-object-storage.md": Page(
-        {
-            "transect view s3:": "serves until it is stopped; tests/jobs/audit/test_object_storage.py looks at it",
-            "aws s3 sync": "needs the AWS command line; tests/jobs/audit/test_object_storage.py copies a run",
-            "transect export runs/glasses": "of the copy",
-        },
-        (files.object_storage,),
-        small={"--subjects": 3},
-        extra={"transect audit": "--subjects 3 --size 48 --no-control"},
-    ),
+    "docs/research/view.md": Page({"python benchmarks": SPEED}),
     "docs/how-to/plan-and-project.md": Page(small={"--subjects": 8}),
     "docs/how-to/rate-with-people.md": Page(
         {
             "transect annotate serve runs/smile --database": "another machine; tests/annotation runs on PostgreSQL",
-            "transect annotate report runs/gender": "data sets of others; tests/jobs/annotate sets two folders side by side",
-            "transect audit opencv:haarcascade_smile --generator runs/conditional": CONDITIONAL,
             "transect annotate serve runs/drawn": CONDITIONAL,
+            "transect annotate questions runs/drawn": CONDITIONAL,
             "transect annotate invite runs/drawn": CONDITIONAL,
             "transect annotate validate runs/drawn": CONDITIONAL,
+            "transect render --data-set --generator runs/conditional": CONDITIONAL,
         },
-        (my_model, files.faces, files.people),
+        (my_model, files.faces, files.people, files.rated_images),
         small={"--subjects": 25},
         extra={
             "transect audit opencv:haarcascade_smile --vary smile": "--subjects 2",
             "transect audit opencv:haarcascade_smile --generator photographs": "--subjects 2",
+            "transect audit my_model.onnx --task binary --truth": "--subjects 4",
             "transect invert": "--steps 2",
             "transect render --generator reference": "--subjects 3",
         },
@@ -269,23 +270,28 @@ PAGES = {
         },
     ),
     "examples/studies/README.md": Page({"python examples/studies": "runs for minutes; tests/protocols"}),
-    "docs/how-to/run-a-published-protocol.md": Page({"python examples/studies": "runs for minutes; tests/protocols"}),
     "docs/how-to/search-for-failures.md": Page(
         {"python benchmarks": "searches for minutes"}, full=True, compare=False, unseen=(CONDITIONS,)
     ),
     "docs/how-to/train-a-generator.md": Page(
+        {
+            "transect train classifier 'celeba": GPU,
+            "transect train classifier 'fairface": GPU,
+        },
         made=(files.faces,),
-        small={"--images": 8, "--size": 32},
+        small={"--images": 8, "--size": 32, "--count": 200},
         extra={
             "transect train gan": TINY_GAN,
             "transect train gan faceworld --arch conditional": "--images 8 --size 32",
             "transect train gan faceworld --size 64 --distil": "--z-dim 97 --distil 4 --blend 4",
             "transect train encoder": "--images 8",
+            "transect train classifier faceworld": "--size 32 --epochs 2 --arch resnet18",
         },
         replace={
             "size=64, images=1_000_000": "size=32, count=8, images=8",
             "(batch=32)": "(batch=4, channels=64)",
             '"runs/encoder-python", space="w"': '"runs/encoder-python", space="w", images=8',
+            '"smile>0.5", "smile-python",': '"smile>0.5", "smile-python", count=120,',
         },
     ),
     "docs/how-to/use-a-diffusion-pipeline.md": Page(
@@ -302,12 +308,10 @@ PAGES = {
             "a photograph of an old person": "old",
         },
     ),
-    "docs/how-to/use-a-stylegan2.md": Page(
-        {"transect train convert": "official pickles: tests/generators/stylegan2/test_checkpoint_reading.py"},
-        (files.stylegan2, files.seed_labels),
-    ),
     "docs/how-to/walk-a-latent-space.md": Page(
         {
+            "transect train convert": "official pickles: tests/generators/stylegan2/test_checkpoint_reading.py",
+            "transect directions import": "hyperplanes of others: tests/jobs/directions",
             "transect invert encode": "its photographs are the reader's: tests/jobs/encode has the chain, small",
             "transect directions fit faces.safetensors --generator ffhq.safetensors --latents": "the same chain",
             "transect audit my_model.onnx --task binary --generator ffhq.safetensors --directions faces.safetensors "
@@ -318,22 +322,6 @@ PAGES = {
         },
         (files.stylegan2, my_model, files.seed_labels),
         extra={"transect directions fit d.safetensors": "--subjects 200"},
-    ),
-    "docs/how-to/walk-and-rate.md": Page(
-        {
-            "transect report runs/smile --prune": "its ratings are not in seen.csv: tests/ratings/test_prune_rules.py",
-        },
-        (my_model, files.rated_images),
-        small={"--subjects": 4},
-    ),
-    "docs/how-to/train-a-classifier.md": Page(
-        {
-            "transect train classifier 'celeba": GPU,
-            "transect train classifier 'fairface": GPU,
-        },
-        small={"--count": 200},
-        extra={"transect train classifier faceworld": "--size 32 --epochs 2 --arch resnet18"},
-        replace={'"smile>0.5", "smile-python",': '"smile>0.5", "smile-python", count=120,'},
     ),
     "docs/how-to/measure-leakage.md": Page(
         {
@@ -351,8 +339,5 @@ PAGES = {
             "transect match readings faces.parquet --pictures image --prefix read_ --out posed": POINTS,
         },
     ),
-    "docs/how-to/match-photographs.md": Page(
-        {"transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition"},
-        (files.attributes_table, smile_model),
-    ),
+    "docs/how-to/match-photographs.md": Page(made=(files.attributes_table, smile_model)),
 }

@@ -497,7 +497,7 @@ def _assumed(target: TargetEntry) -> Iterator[str]:
 
 
 def _checked(study: Findings) -> set[str]:
-    """The attributes that a target, or the network that ships, read from each image."""
+    """The attributes that a target, or the built-in network, read from each image."""
     edits = study.spec.edits
     if edits is None:
         return set()

@@ -262,7 +262,7 @@ def _check_entry(entry: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _direction(entry: Mapping[str, object], normal: np.ndarray, along: np.ndarray) -> Direction:
-    """One linear direction; raises ValueError, KeyError or TypeError for what is none."""
+    """One linear direction; raises ValueError, KeyError or TypeError if it is not one."""
     row, way = np.asarray(normal, dtype=np.float64), np.asarray(along, dtype=np.float64)
     units = all(abs(float(np.linalg.norm(each)) - 1) <= 1e-6 for each in (row, way))
     if row.ndim != 1 or row.shape != way.shape or not units:

@@ -103,9 +103,8 @@ def retrieval_skew(
     It has Wilson's interval on effective images by subject (`wilson_clustered`). One of the first K can be worth L of
     them, since the levels of a subject are compared. Its level is 1 - (1 - confidence) / L, so that all L intervals
     hold at once; the ends of MaxSkew are the largest of the ends. NDKL has none: it is largely decided by the first
-    places, so that neither the jackknife nor resampled subjects cover it (docs/concepts/statistics-of-words.md has
-    figures). Tests permute the levels within each subject's cells; more than 5,000 images have fewer draws, at least
-    199.
+    places, so that neither the jackknife nor resampled subjects cover it (docs/research/measurements.md has figures).
+    Tests permute the levels within each subject's cells; more than 5,000 images have fewer draws, at least 199.
 
     Raises BadInput for a K below 1.
 

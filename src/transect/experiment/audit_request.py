@@ -81,7 +81,7 @@ class CheckSettings:
     shipped: Annotated[
         bool,
         Option(
-            "Let the network that ships read what no --check-… target does; it has seen rendered faces alone.",
+            "Use the built-in network, trained on rendered faces, for attributes that no --check-… target reads.",
             names=("--check-shipped",),
         ),
     ] = False
@@ -171,9 +171,7 @@ class RunSettings:
     ] = None
     engine: Annotated[str, ENGINE] = LOCAL
     workers: Annotated[int | None, WORKERS] = None
-    overwrite: Annotated[bool, Option("Delete a run with other settings that is in the way in --out.", rare=True)] = (
-        False
-    )
+    overwrite: Annotated[bool, Option("Replace an existing run with other settings in --out.", rare=True)] = False
     dry_run: Annotated[
         bool, Option("Print the number of images and calls, with the negative control, and the maximum cost, and stop.")
     ] = False
@@ -298,8 +296,7 @@ class AuditRequest:
     max_unreadable: Annotated[
         int | None,
         Option(
-            "Of --dataset: leave out up to N photographs that cannot be read, and refuse more; default: refuse the "
-            "first.",
+            "With --dataset: skip up to N photographs that cannot be read; default 0.",
             panel=_OBSERVATION,
             rare=True,
         ),

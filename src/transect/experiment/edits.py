@@ -71,7 +71,7 @@ def _by_name(attribute: Attribute) -> dict[float, float]:
 
 @functools.lru_cache(maxsize=1)
 def well_read() -> frozenset[str]:
-    """Attributes that pictures show well enough for the network that ships: those of the reference's directions."""
+    """Attributes that pictures show well enough for the built-in network: those of the reference's directions."""
     from transect.controls.learned import read_directions
     from transect.generators.reference import DIRECTIONS
 
@@ -122,7 +122,7 @@ class EditCheck:
 
     attributes: by name of the attribute, a target whose score or answer reads it; identity: one with embeddings;
     realism: one with a score. redraw: how often a subject some of whose images fail is replaced by another. shipped:
-    where no target does, the network that ships reads the fitted attributes and the identity of images. `for_world`
+    where no target does, the built-in network reads the fitted attributes and the identity of images. `for_world`
     sets it for the reference generator, and for edits of photographs by a learned model that no target reads: the
     network was trained on rendered faces, and the report says so.
     """
@@ -166,7 +166,7 @@ def measured(check: EditCheck, world: World, latents: Latents, images: Images) -
     """What the check's targets and the world itself measure on images; a target's reading stands before the truth's.
 
     The world's: true values of attributes (not of nuisances), and identities, where it knows them; else, where the
-    check says so, what the network that ships reads.
+    check says so, what the built-in network reads.
     """
     generator = _generator(world)
     readings = _read_by_shipped(world, images) if check.shipped else {}
@@ -347,7 +347,7 @@ def _intentions(
     photographs = edited(world)
     if photographs is None:
         return None
-    # Where no model of the user's reads an attribute, the network that ships knows its levels by their names.
+    # Where no model of the user's reads an attribute, the built-in network knows its levels by their names.
     return {
         each.name: _intended(photographs, each, measures, named=each.name not in check.attributes)
         for each in _learned(world).attributes

@@ -6,7 +6,7 @@ D is a perceptual distance, here with a share of the pixels' mean square; j runs
 restricted space, w+ with λ = 0 the expanded one, w+ with λ > 0 theirs. The steps are Adam's (Kingma and Ba 2015,
 arXiv:1412.6980) with a rise and fall of the rate as StyleGAN2's projector has it (Karras et al. 2020,
 arXiv:1912.04958, appendix D), but twice as large at first, and falling for three quarters of the steps in place of one:
-docs/concepts/inversion.md reports what that saves.
+docs/research/inversion.md reports what that saves.
 """
 
 from __future__ import annotations

@@ -545,7 +545,7 @@ class AnnotateMachine(_Unopened[Mapping[str, Any]]):
     run: Annotated[Path, RUN]
     _: KW_ONLY
     rater: Annotated[
-        str, Option("attributes (the network that ships), or clip:FOLDER of a saved CLIP in safetensors.")
+        str, Option("attributes (the built-in network), or clip:FOLDER of a saved CLIP in safetensors.")
     ] = "attributes"
     questions: Annotated[Sequence[str], QUESTIONS] = ("paper",)
     out: Annotated[

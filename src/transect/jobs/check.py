@@ -1,4 +1,4 @@
-"""Judge a finished run by requirements. Exit code 0: all are met; 1: one is violated; 4: one is not shown."""
+"""Check a run against requirements. Exit code 0: all are met; 1: one is violated; 4: one is not shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transect.runs.json_records import plain
 @final
 @dataclass(frozen=True)
 class Check(Job[CheckNumbers]):
-    """Judge a finished run by requirements: each is met, violated, or not shown because there are too few subjects.
+    """Check a run against requirements: each is met, violated, or not shown because there are too few subjects.
 
     The result has the status of each, and of all together (`numbers.status`); the run folder keeps it as checks.json.
     A requirement is met only where the data show it: at a true difference of exactly the limit it passes in at most

@@ -194,7 +194,7 @@ def _asked(questions: str) -> str:
     if not questions:
         return ""
     return f"""
-# What is asked in words: a file of questions, or a set that ships. Each question is a target of its own
+# What is asked in words: a file of questions, or a built-in set. Each question is a separate target
 questions = {_quoted(questions)}
 """
 

@@ -362,7 +362,8 @@ def _first(numbers: MatchNumbers) -> Iterator[Block]:
     """The verdict on balance, what a matching cannot show, notes, and counts."""
     names = [spaced(row.covariate) for row in numbers.balance]
     more = f" and {len(names) - MOST_COVARIATES} more" if len(names) > MOST_COVARIATES else ""
-    measured = f" Measured were {', '.join(names[:MOST_COVARIATES])}{more}." if names else ""
+    several = "Covariates" if len(names) > 1 else "Covariate"
+    measured = f" {several}: {', '.join(names[:MOST_COVARIATES])}{more}." if names else ""
     balanced = numbers.verdict.startswith("balanced")
     verdict = Markup("<b>{}.</b>{}").format(numbers.verdict[0].upper() + numbers.verdict[1:], measured)
     yield Paragraph(verdict + ("" if balanced else _doubt(numbers)), "note" if balanced else "notice")

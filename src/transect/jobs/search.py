@@ -132,7 +132,7 @@ class Search(Job[SearchNumbers]):
     result.numbers.regions[0].rule, result.numbers.estimate.rate
     ```
 
-    Source: docs/concepts/search.md; the method "mcduff2019" is that of McDuff et al. 2019 (NeurIPS).
+    Source: docs/research/search.md; the method "mcduff2019" is that of McDuff et al. 2019 (NeurIPS).
     """
 
     OUT: ClassVar[Out | None] = None
@@ -324,7 +324,7 @@ def _answer(numbers: SearchNumbers) -> Iterator[str]:
     """The first region and the overall rate."""
     verb = verb_of(numbers.outcome)
     for first in numbers.regions[:1]:
-        level = "94 %" if first.n >= FEW else "90 %"  # at least, by the stopping rule (concepts/search.md)
+        level = "94 %" if first.n >= FEW else "90 %"  # at least, by the stopping rule (research/search.md)
         images = f"{counted(first.n, 'fresh image')} ({level} interval)"
         yield _said(f"Where {first.words}, it", verb, first, images)
     yield _said("Over the whole searched space it", verb, numbers.estimate, "images (95 % interval)")
@@ -353,7 +353,7 @@ def _counted(numbers: SearchNumbers) -> Iterator[str]:
 
 def _calls(numbers: SearchNumbers) -> str:
     """Calls and failures."""
-    failures = f"{counted(numbers.failures, 'failure')}, {numbers.distinct_failures} of them far apart"
+    failures = f"{counted(numbers.failures, 'failure')}, {numbers.distinct_failures} distinct"
     unanswered = f"; {counted(numbers.failed, 'call')} without a valid answer" if numbers.failed else ""
     return f"{counted(numbers.calls, 'call')}, {failures}{unanswered}"
 
@@ -379,7 +379,7 @@ def _strip(pictures: Sequence[FailurePicture], failures: int) -> list[Block]:
     if not pictures:
         return []
     shown = sorted(sorted(pictures, key=lambda picture: picture.place)[:STRIP], key=lambda picture: picture.call)
-    count = f"{len(shown)} of {failures:,} failures, spread as far as they lie, each of another subject:"
+    count = f"{len(shown)} of {failures:,} failures, chosen to be diverse, one per subject:"
     every = "The one failure:" if failures == 1 else f"All {failures} failures:"
     words = Paragraph(count if len(shown) < failures else every, "key")
     return [words, tag("div", joined(map(_figure, shown)), class_="shots row")]

@@ -30,7 +30,7 @@ MOST_DRAWN: Final = 50_000
 NOT_FACEWORLD: Final = "the shipped network reads FaceWorld's attributes alone; let people judge (the how-to)"
 UNREAD: Final = "the shipped network does not read this attribute"
 _JUDGE: Final = (
-    "Conditions are judged by the network that ships, which learned from FaceWorld and took no part in this training. "
+    "Conditions are judged by the built-in network, which learned from FaceWorld and took no part in this training. "
     "It errs too: the last column is how often it reads FaceWorld's own pictures of the same size as they are."
 )
 
@@ -189,7 +189,7 @@ CONDITIONS: Final[Sequence[Column[ConditionShare]]] = (
 
 
 def _likeness(device: str) -> Likeness:
-    """Activations of the network that ships, which a distilled picture should share with the teacher's."""
+    """Activations of the built-in network, which a distilled picture should share with the teacher's."""
     import hashlib
 
     from transect.perceptual.distance import appearance_of

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 FINDERS: Final = {
-    "network": "points and masks by the network that ships, which learned from rendered faces alone",
+    "network": "points and masks by the built-in network, which learned from rendered faces only",
     "dataset": "the data set's own points and masks, where it has them",
     "dlib:FILE": "68 points by dlib's shape predictor, on the face that dlib's own detector finds",
     "onnx:FILE": "masks by an ONNX network of the 19 classes of CelebAMask-HQ",

@@ -71,7 +71,7 @@ def distance(appearance: Appearance, images: Float[Tensor, "b 3 h w"], other: Fl
 
 
 DISTANCES = {
-    "features": "the feature network that ships, trained on FaceWorld",
+    "features": "the built-in feature network, trained on FaceWorld",
     "vgg16": "VGG16 from a file of yours in torchvision's layout, with --weights",
     "pixels": "mean squared difference of pixels alone",
 }

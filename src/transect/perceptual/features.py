@@ -1,4 +1,4 @@
-"""The feature network that ships: its stages, what it answers, features of images, and who is shown.
+"""The built-in feature network: its stages, what it answers, features of images, and who is shown.
 
 Five convolutional stages that halve the image, taught to answer FaceWorld's attributes: plain pairs of 3x3
 convolutions, as in VGG (Simonyan and Zisserman 2015, arXiv:1409.1556), since perceptual distances work on such

@@ -5,7 +5,7 @@ The figures depend on the network whose features they compare, and are comparabl
 does not see (it was taught other things, or resizes it away) does not count, and a generator trained or chosen by
 the same network looks better than it is. Always report the network, the number of images of each set, and the size.
 The common choice, Inception trained on ImageNet, weighs textures and ImageNet's classes (Kynkäänniemi et al. 2023,
-arXiv:2203.06026); the network that ships was taught FaceWorld's attributes and is meant for generators of
+arXiv:2203.06026); the built-in network was taught FaceWorld's attributes and is meant for generators of
 FaceWorld. It errs too: how often it reads FaceWorld's own pictures as they are, at the same size, is the mark that
 a share of obeyed conditions can be compared with.
 """

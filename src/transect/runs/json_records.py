@@ -112,7 +112,7 @@ def escaped(text: str) -> str:
 
 
 def loads(text: str | bytes) -> Any:
-    """The value of a JSON text. Raises ValueError for what is none, or is nested too deeply for a reader."""
+    """The value of a JSON text. Raises ValueError if the text is not JSON, or is nested too deeply for a reader."""
     try:
         return json.loads(text)
     except RecursionError:

@@ -35,8 +35,8 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
 
     options: those of the target's kind; None stands for the default. isolate: whether the target runs in a separate
     process, where a crash or a call that hangs fails one image and not the run; by default those that run the code of
-    others do, unless they count their calls. A model that answers in words takes questions (a file, or a set that
-    ships) and question (the name of one of them), and where its texts are coded judge and scorers.
+    others do, unless they count their calls. A model that answers in words takes questions (a file, or a built-in
+    set) and question (the name of one of them), and where its texts are coded judge and scorers.
 
     Raises UnknownName (with the nearest names) for an unknown target or option, BadInput for an unreadable or
     unfit model, MissingExtra where a library is not installed.

@@ -126,7 +126,7 @@ def beside_the_limits(most, confidence):
 )
 def test_intervals_of_calls_that_stop_hold_every_rate_so_often(most, least):
     held, calls = coverage(beside_the_limits(most, CONFIDENCE), most)
-    assert held.min() == pytest.approx(least, abs=0.001)  # what docs/concepts/search.md says
+    assert held.min() == pytest.approx(least, abs=0.001)  # what docs/research/search.md says
     assert (calls <= most + 1e-9).all()
 
 

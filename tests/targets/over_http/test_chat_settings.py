@@ -49,9 +49,9 @@ def test_where_answers_are_structured_unless_the_file_says_so(tmp_path, preset, 
     assert read_chat_settings(file).request.structured is structured
 
 
-def test_every_file_of_the_guide_is_read(tmp_path):
-    """The guide has a file for each interface."""
-    page = (ROOT / "docs" / "how-to" / "ask-a-model-behind-a-chat-interface.md").read_text(encoding="utf-8")
+def test_every_file_of_the_reference_is_read(tmp_path):
+    """The reference has a file for each interface."""
+    page = (ROOT / "docs" / "reference" / "chat-files.md").read_text(encoding="utf-8")
     files = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     for number, text in enumerate(files):
         path = tmp_path / f"{number}.toml"

@@ -346,7 +346,7 @@ _EDIT_VALIDITY_TEXT: Final = (
     "fails a gate is counted here by cell, and it is included in every figure of this report."
 )
 _SHIPPED: Final = (
-    "Attributes without a model named by --check-attribute were read by the network that ships with Transect. "
+    "Attributes without a model named by --check-attribute were read by the built-in network. "
     "It was trained on rendered faces and also labelled the images to which the directions were fitted, so an "
     "edit that satisfies this network but not people passes. Attributes without a direction are not read."
 )
@@ -360,7 +360,7 @@ _READ_BACK: Final = (
     f"{MOST_DRIFT:g} SD; where nothing is stated for a number, it moves as the level moved"
 )
 _SHIPPED_PHOTOGRAPHS: Final = (
-    "Attributes without a model named by --check-attribute were read by the network that ships with Transect. It has "
+    "Attributes without a model named by --check-attribute were read by the built-in network. It has "
     "seen rendered faces alone: on photographs it shows that an edit changed much or little, and a pass is no evidence "
     "of validity. Name models that read photographs, and have people rate the images: transect annotate serve RUN "
     "--questions edits."

@@ -40,7 +40,7 @@ NARROW: Final = 0.1
 CONFIDENCE: Final = 0.97
 """Confidence of the Wilson interval that is stated. Stopping when an interval is narrow costs coverage: with 95 % it
 falls to 90 % where a rule fails in one call of five, with 97 % not under 93 % from 25 calls on; less with fewer calls
-and at rates near 0 and 1, as Wilson's interval has it anyway (docs/concepts/search.md)."""
+and at rates near 0 and 1, as Wilson's interval has it anyway (docs/research/search.md)."""
 SEARCHED: Final = -1
 
 

@@ -186,7 +186,7 @@ class Reply:
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that was allowed and is entered: send it, then settle it. tokens: held of the budget until then.
+    """A call that was allowed and is entered: send it, then settle it. tokens: reserved of the budget until then.
 
     most: that it takes by its rule; as many times more is held as the worst reply before it counted.
     """

@@ -1,4 +1,4 @@
-"""Questions to a model that answers in words, and TOML files of them: `--questions FILE`, or a set that ships.
+"""Questions to a model that answers in words, and TOML files of them: `--questions FILE`, or a built-in set.
 
 A question has a kind, which says what an answer is:
 
@@ -337,15 +337,15 @@ class _Table(BaseModel):
 class CodeTable(_Table):
     """A code of a free text: 1 where a label (whole words) or a pattern occurs, or a judge model says yes; else 0."""
 
-    name: Name = Field(description="what tables call it")
-    labels: tuple[_Line, ...] = Field(default=(), description="words or phrases, found as whole words in any capitals")
+    name: Name = Field(description="its name in tables")
+    labels: tuple[_Line, ...] = Field(default=(), description="words or phrases, found as whole words in any case")
     patterns: tuple[_Line, ...] = Field(
-        default=(), description="regular expressions of the Rust crate `regex`, found in any capitals"
+        default=(), description="regular expressions of the Rust crate `regex`, in any case"
     )
     judge: str = Field(
         default="",
         max_length=2000,
-        description="in place of both: a yes-or-no question about the text, for the model of `--judge`",
+        description="instead of both: a yes-or-no question about the text, for the model of `--judge`",
     )
 
 
@@ -353,53 +353,53 @@ class CodeTable(_Table):
 class QuestionTable(_Table):
     """One question as a file states it."""
 
-    name: Name = Field(description="what tables call it; the target is `model/name`")
+    name: Name = Field(description="its name in tables; the target is `model/name`")
     kind: Kind = Field(description="what an answer is: `yes-no`, `choice`, `number`, `text`, or `pair` of two images")
-    prompt: _Text = Field(description="the text that is sent with the image")
+    prompt: _Text = Field(description="the text sent with the image")
     paraphrases: tuple[_Text, ...] = Field(
-        default=(), max_length=99, description="other texts that ask the same; each image is asked in all"
+        default=(), max_length=99, description="other texts with the same question; each image is asked in all"
     )
     system: str | None = Field(
-        default=None, max_length=20_000, description="the system prompt; the file's where it is left out"
+        default=None, max_length=20_000, description="the system prompt; default the file's"
     )
     options: tuple[_Line, ...] = Field(
-        default=(), max_length=26, description="2 to 26 options, none the beginning of another; needed"
+        default=(), max_length=26, description="2 to 26 options, none the beginning of another; required"
     )
     shown: Shown = Field(
         default="letters",
         description='how `{options}` shows them: behind `letters`, one a line, or as a `list`, "a, b or c"',
     )
     positive: str = Field(
-        default="", description="the option whose probability is the outcome; each in turn where left out"
+        default="", description="the option whose probability is the outcome; default each in turn"
     )
-    neither: bool = Field(default=False, description='whether "neither" is offered beside "first" and "second"')
-    low: float | None = Field(default=None, description="the lowest number that is an answer; needed")
-    high: float | None = Field(default=None, description="the highest; needed")
+    neither: bool = Field(default=False, description='whether "neither" is offered next to "first" and "second"')
+    low: float | None = Field(default=None, description="the lowest valid number; required")
+    high: float | None = Field(default=None, description="the highest; required")
     unit: str = Field(
         default="",
         max_length=60,
-        description='of the number: "years", "%", "USD per year"; an answer in another is unreadable',
+        description='unit of the number: "years", "%", "USD per year"; an answer in another unit is unreadable',
     )
     code: tuple[CodeTable, ...] = Field(
-        default=(), description="what is looked for in the text, one table or more; needed"
+        default=(), description="what to look for in the text, one table or more; required"
     )
-    wordlists: tuple[str, ...] = Field(default=(), description="shipped lists whose share of the words is measured")
+    wordlists: tuple[str, ...] = Field(default=(), description="built-in lists whose share of the words is measured")
     repeats: int = Field(
-        default=1, ge=1, le=100, description="how often each wording is asked; above 1 at a temperature alone"
+        default=1, ge=1, le=100, description="how often each wording is asked; above 1 only with a temperature"
     )
-    temperature: float = Field(default=0.0, ge=0, le=2, description="of the model's draw; 0 takes the likeliest word")
+    temperature: float = Field(default=0.0, ge=0, le=2, description="sampling temperature; 0 takes the likeliest word")
     max_tokens: int | None = Field(
         default=None, ge=1, le=32_768, description="the longest answer; 256 for `text`, 64 for the others"
     )
-    meaning: str = Field(default="", max_length=2000, description="what the value means, in words, for the report")
+    meaning: str = Field(default="", max_length=2000, description="what the value means, for the report")
     sources: tuple[_Text, ...] = Field(
-        default=(), description="where the question comes from; the file's where left out"
+        default=(), description="where the question comes from; default the file's"
     )
     may_be_used_for: str = Field(
-        default="", max_length=4000, description="what a result can show; the file's where left out"
+        default="", max_length=4000, description="what a result can show; default the file's"
     )
     may_not_be_used_for: str = Field(
-        default="", max_length=4000, description="what it cannot show; the file's where left out"
+        default="", max_length=4000, description="what it cannot show; default the file's"
     )
 
 
@@ -407,21 +407,21 @@ class QuestionTable(_Table):
 class QuestionFile(_Table):
     """A whole file."""
 
-    title: str = Field(default="", max_length=200, description="of the report's section")
+    title: str = Field(default="", max_length=200, description="title of the report's section")
     version: str = Field(
-        default="1", max_length=60, description="of the file, for people; a digest tells contents apart"
+        default="1", max_length=60, description="version of the file, for people; contents are told apart by a digest"
     )
-    system: str = Field(default="", max_length=20_000, description="the system prompt of questions that state none")
-    sources: tuple[_Text, ...] = Field(default=(), description="of questions that state none")
-    may_be_used_for: str = Field(default="", max_length=4000, description="of questions that state none")
-    may_not_be_used_for: str = Field(default="", max_length=4000, description="of questions that state none")
+    system: str = Field(default="", max_length=20_000, description="system prompt of questions without one")
+    sources: tuple[_Text, ...] = Field(default=(), description="default for questions without one")
+    may_be_used_for: str = Field(default="", max_length=4000, description="default for questions without one")
+    may_not_be_used_for: str = Field(default="", max_length=4000, description="default for questions without one")
     question: tuple[QuestionTable, ...] = Field(
         min_length=1, max_length=1000, description="the questions, one table each"
     )
 
 
 def load(name: str | Path) -> QuestionSet:
-    """The questions of a set that ships, by its name, or of a TOML file.
+    """The questions of a built-in set, by its name, or of a TOML file.
 
     Raises UnknownName (neither shipped nor a file) and BadInput, in one line with file, line and key.
     """

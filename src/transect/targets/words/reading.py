@@ -2,8 +2,8 @@
 
 An answer is read where it stands plainly: as JSON; announced ("Answer: B") or alone on the first or the last line;
 or in a text that mentions no other answer. A clause that refuses or hedges is no answer. Nothing is guessed. See
-docs/concepts/how-answers-are-read.md. The value of an image is the mean over paraphrases of the mean over repeats;
-one without an answer in some paraphrase has none.
+docs/concepts/models-that-answer-in-words.md. The value of an image is the mean over paraphrases of the mean over
+repeats; one without an answer in some paraphrase has none.
 
 A piece of a text states an answer plainly where every word before it is neutral ("I would say a", "the person is most
 likely a", and words of the question itself), and nothing but neutral words follows, or a comma, a colon or a "because"

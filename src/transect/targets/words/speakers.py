@@ -92,7 +92,7 @@ _opening = threading.Lock()
 
 
 def question_set(questions: str | Path) -> QuestionSet:
-    """The questions of a file, or of a set that ships, that are about one image. Raises BadInput where none is."""
+    """The questions of a file, or of a built-in set, that are about one image. Raises BadInput where none is."""
     from transect.targets.words.questions import load
 
     chosen = load(questions)
@@ -107,7 +107,7 @@ def question_set(questions: str | Path) -> QuestionSet:
 
 
 def about_two(questions: str | Path) -> tuple[WordQuestion, ...]:
-    """The questions of a file, or of a set that ships, that are about two images at once."""
+    """The questions of a file, or of a built-in set, that are about two images at once."""
     from transect.targets.words.questions import load
 
     return tuple(question for question in load(questions) if question.images == 2)
@@ -175,7 +175,7 @@ def no_questions(name: object) -> BadInput:
 
     return BadInput(
         f"{name} answers in words: expected questions to ask it, got none; add --questions FILE, or --questions with "
-        f"the name of a set that ships ({', '.join(SHIPPED)})"
+        f"the name of a built-in set ({', '.join(SHIPPED)})"
     )
 
 
