@@ -38,6 +38,8 @@ from transect.ratings.rating_tables import attach
 from transect.records import Attribute, Effect, Task
 from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
+from transect.reports.results import StudyEntry
+from transect.reports.verdicts import subjects_words
 from transect.reports.wording import short_name
 from transect.runs import folder as unfinished
 from transect.runs import manifest, report_options, working_folders
@@ -73,11 +75,13 @@ def publish(
     margins: Mapping[str, float] | None = None,
     again: Estimates | None = None,
     cautions: Sequence[str] = (),
+    title: str = "",
 ) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
     All effects and interactions are one family: their p-values are adjusted together (Holm). controls: one a study, or
-    None. sections: after the standard ones. cautions: what must be checked first, before what is found here.
+    None. sections: after the standard ones. cautions: what must be checked first, before what is found here. title: of
+    the page; by default what was audited on what.
     """
     from transect.reports.page import publish as write_page
 
@@ -92,6 +96,7 @@ def publish(
     verdicts, picked = conclude(studies, effects, margins or {}, again, tests=tests)
     whole = {
         **_results(studies, effects, entries, further, built, tests, [*limits, *_left_out(effects)]),
+        "title": title or _title(studies),
         "verdicts": verdicts,
         "replicated": [] if worlds is None else list(worlds.answer),
         "selection": picked,
@@ -154,7 +159,6 @@ def _results(
     return {
         "schema_version": 1,
         "transect_version": __version__,
-        "title": _title(studies),
         "question": _question(studies),
         "studies": [study.entry for study in studies],
         "effects": list(entries),
@@ -187,8 +191,9 @@ def _readings(specs: Sequence[RunSpec]) -> list[dict[str, object]]:
 
 
 def _title(studies: Sequence[Findings]) -> str:
-    names = list(_models(studies))
-    return f"Audit of {', '.join(names[:3])}" + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    """The models, the images and how many there are."""
+    names, on = list(_models(studies)), dict.fromkeys(subjects_words(StudyEntry.made_of(**s.entry)) for s in studies)
+    return f"{_listed(names, 3)} on {_listed(list(on))}"
 
 
 def _models(studies: Sequence[Findings]) -> dict[str, None]:
@@ -216,9 +221,9 @@ def _question(studies: Sequence[Findings]) -> str:
     return " ".join(dict.fromkeys(parts))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], most: int = 6) -> str:
     """Up to six names in a sentence."""
-    shown = list(names[:6]) + ([f"{len(names) - 6} more"] if len(names) > 6 else [])
+    shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
@@ -315,6 +320,7 @@ def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings)
     margin = report_options.parse_margins(
         report_options.listed_margins(settings.margin), counted
     ) or report_options.MARGINS.read(folder)
+    title = report_options.title_of(settings.title) or report_options.TITLE.read(folder)
     cuts = report_options.check_thresholds(settings.at_thresholds) or report_options.THRESHOLDS.read(folder)
     studies = [findings.analyse(run, interval, crossed, cut_points, adjusted, cuts) for run in runs]
     if named:
@@ -323,6 +329,8 @@ def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings)
         report_options.ERROR_CONDITIONS.write(folder, crossed)
     if report_options.listed_margins(settings.margin):
         report_options.MARGINS.write(folder, margin)
+    if settings.title:
+        report_options.TITLE.write(folder, title)
     if settings.at_thresholds:
         report_options.THRESHOLDS.write(folder, cuts)
     if settings.bins:
@@ -351,6 +359,7 @@ def _report(folder: Path, shares: Sequence[TableLike], settings: ReportSettings)
         sections=all_sections.of_runs(folder, found),
         margins=margin,
         again=Estimates({each.run.spec.name: each for each in found}),
+        title=title,
         cautions=list(unfinished.unfinished_sentences(folder)),
     )
 

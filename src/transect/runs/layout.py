@@ -35,7 +35,7 @@ OWN_FOLDERS: Final = (
 OWN_FILES: Final = (
     *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "checks.json"),
     *("bins.json", "covariates.json", "error_conditions.json", "boundary.json", "margins.json", MANIFEST, SIGNATURE),
-    "thresholds.json",
+    *("thresholds.json", "title.json"),
     UNFINISHED,
 )
 """The files that a run and its report write."""

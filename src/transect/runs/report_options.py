@@ -4,6 +4,7 @@ error_conditions.json   the attributes whose combinations errors are counted by
 bins.json               cut points of observed attributes; without, ranges are cut at their terciles
 covariates.json         what errors are adjusted for
 margins.json            the margins of equivalence by outcome, "" for all rates
+title.json              the title of the page
 boundary.json           the near-boundary band: the scores between which a subject's own image must lie
 
 They lie in a run or a folder of studies, and change no image and no answer.
@@ -25,6 +26,7 @@ from transect.records import Attribute
 from transect.runs import working_folders
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.json_records import read_json
+from transect.texts import one_line
 
 _PANEL: Final = "Report"
 
@@ -37,6 +39,14 @@ class ReportSettings:
     `by` and `bins` take what raters saw too, as "gender" or "perceived_gender".
     """
 
+    title: Annotated[
+        str,
+        Option(
+            "Title of the page; default: the models, the images and how many; stored with the run.",
+            panel=_PANEL,
+            rare=True,
+        ),
+    ] = ""
     by: Annotated[
         Sequence[str],
         Option(
@@ -338,5 +348,17 @@ THRESHOLDS: Final = SettingFile[tuple[float, ...]](
     "thresholds.json", "a list of thresholds", "--at-threshold", (), check_thresholds
 )
 
-FILES: Final = tuple(setting.name for setting in (ERROR_CONDITIONS, BINS, COVARIATES, MARGINS, BOUNDARY, THRESHOLDS))
+
+def title_of(stored: str) -> str:
+    """The title in one line. Raises BadInput for another value than a text."""
+    if not isinstance(stored, str):
+        raise BadInput(f"--title: expected a text, got {stored!r}; write for example --title 'Smile classifier v2'")
+    return one_line(stored)
+
+
+TITLE: Final = SettingFile[str]("title.json", "a title", "--title", "", title_of)
+
+FILES: Final = tuple(
+    setting.name for setting in (TITLE, ERROR_CONDITIONS, BINS, COVARIATES, MARGINS, BOUNDARY, THRESHOLDS)
+)
 """The files of all settings."""
