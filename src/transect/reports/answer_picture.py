@@ -39,21 +39,23 @@ class Judged:
 def picture(rows: Sequence[Judged], meanings: Mapping[str, str], change: str) -> list[Block]:
     """The picture of some effects, the most important first, on one axis for each unit, and the rest folded below.
 
-    meanings: of the verdicts, in words. change: what the axis shows, as "Change of the outcome".
+    meanings: of the verdicts, in words. change: what the axis shows, as "Change of the outcome with its 95 % interval".
     """
     first, rest = rows[:MOST], rows[MOST:]
     if not first:
         return []
     words = {verdict: meanings[verdict] for verdict in estimates.VERDICTS if any(verdict == r.verdict for r in first)}
     key = estimates.verdict_key(words, banded=any(row.margin is not None for row in first))
-    more = [Folded(f"{len(rest)} more", list(_plots(rest, change, "further", key)))] if rest else []
+    more = [Folded("More effects", list(_plots(rest, change, "further", key)))] if rest else []
     return [*_plots(first, change, "answer", key), *more]
 
 
 def _plots(rows: Sequence[Judged], change: str, name: str, key: Markup) -> Iterator[DotPlot]:
     for number, unit in enumerate(dict.fromkeys(row.unit for row in rows)):
         members = [row for row in rows if row.unit == unit]
-        yield _plot(members, f"{change}, {unit_words(unit)}", f"{name}-{number}", Markup() if number else key)
+        yield _plot(
+            members, Markup("{}, {}").format(change, unit_words(unit)), f"{name}-{number}", Markup() if number else key
+        )
 
 
 def _plot(rows: Sequence[Judged], change: str, name: str, key: Markup) -> DotPlot:
@@ -67,8 +69,7 @@ def _plot(rows: Sequence[Judged], change: str, name: str, key: Markup) -> DotPlo
         track = estimates.judged_row(f"{name}-{place}", title, told, row.mark, row.verdict, scale, ticks, row.margin)
         label = Markup('<b>{}</b> <span class="change">{}</span>').format(row.about, row.detail)
         drawn.append(Row(label, track, row.value, row.verdict in ("found", "worse", "differs")))
-    caption = tag("span", f"{change}, with 95 % intervals", class_="fine")
-    return DotPlot(caption, ticks, drawn, style="picture", key=key)
+    return DotPlot(tag("span", change, class_="fine"), ticks, drawn, style="picture", key=key)
 
 
 def _crosses(mark: Mark) -> str:

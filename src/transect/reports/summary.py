@@ -22,13 +22,13 @@ from transect.reports.next_steps import next_steps
 from transect.reports.records import Gallery
 from transect.reports.results import StudyEntry, significant
 from transect.reports.study_parts import what_differs
-from transect.reports.verdicts import noun, people_repeat, subjects_words
+from transect.reports.verdicts import kind_of_subjects, people_repeat
 from transect.reports.wording import ATTRIBUTE_NOTE, correction, effect_style, listed, outcome_words
 from transect.runs.wording import spaced
 
 _REACHED: Final = Markup(
     "A difference is found where its test is significant after correction. No difference larger than the margin: two "
-    "one-sided tests at 5 % (90 % intervals, narrower than those that are shown) place the difference of every pair of "
+    "one-sided tests, whose intervals are narrower than those that are shown, place the difference of every pair of "
     "levels inside the margin, so that a difference as large as the margin is overlooked in at most one of twenty "
     "audits. Each attribute and outcome is judged separately: of many that differ, one may be overlooked more often. "
     "Otherwise the verdict is inconclusive. State the margin with <code>--margin</code>; the default is two percentage "
@@ -52,7 +52,7 @@ def about(document: Document) -> Paragraph:
     shown = [
         Markup("{}{}, {}").format(
             Markup("{}: ").format(place.text("name")) if places[1:] else "",
-            subjects_words(place.row),
+            _subjects(place),
             place.counted("images", "image"),
         )
         for place in places
@@ -62,7 +62,7 @@ def about(document: Document) -> Paragraph:
 
 def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -> Part:
     """The first part: verdicts, an example, and what is folded below."""
-    answer: list[Block] = picture(verdicts.judged(document), _meanings(document), "Change of the outcome")
+    answer: list[Block] = picture(verdicts.judged(document), _meanings(document), _change(document))
     said = verdicts.opening(document, sentences) or ["No verdict: no attribute was compared."]
     answer += [Paragraph(text) for text in said]
     if replicated := document.texts("/replicated"):
@@ -79,6 +79,11 @@ def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -
         Folded("What this audit cannot show", [Bullets(limits, "limits"), Paragraph(ATTRIBUTE_NOTE, "note")]),
         Folded("How verdicts are reached", [Paragraph(_REACHED), Paragraph(family_words(document))]),
     )
+
+
+def _change(document: Document) -> Markup:
+    """What the axis of the picture shows."""
+    return Markup("Change of the outcome with its {} % interval").format(document.level("/family/confidence"))
 
 
 def _meanings(document: Document) -> dict[str, str | Markup]:
@@ -179,9 +184,7 @@ def question(document: Document, study: int) -> Markup:
 
 
 def _subjects(study: Entry[StudyEntry]) -> Markup:
-    rendered = study.row.basis == "experimental" and noun(study.row)[0] == "subject"
-    words = ("rendered subject", "rendered subjects") if rendered else noun(study.row)
-    of = study.counted("subjects", *words)
+    of = study.counted("subjects", *kind_of_subjects(study.row))
     if not people_repeat(study.row):
         return of
     return Markup("{} of {}").format(study.counted("spec/design/subjects", "photograph"), of)

@@ -85,18 +85,22 @@ def noun(study: StudyEntry) -> tuple[str, str]:
     return ("person", "people") if people_repeat(study) else ("photograph", "photographs")
 
 
+def kind_of_subjects(study: StudyEntry) -> tuple[str, str]:
+    """What the subjects of a study are called in its title, one and several."""
+    generator = GeneratorDescription(study.spec["generator"])
+    if generator.of_photographs or generator.edits_photographs:
+        return ("person", "people") if generator.of_photographs else noun(study)
+    return ("rendered person", "rendered people") if generator.name == "faceworld" else ("subject", "subjects")
+
+
 def subjects_words(study: StudyEntry) -> str:
     """How many subjects of which kind a study has: "100 rendered people", "30 photographs of 12 people"."""
-    generator = GeneratorDescription(study.spec["generator"])
-    if people_repeat(study):
-        photographs = counted(study.spec["design"]["subjects"], "photograph")
-        return f"{photographs} of {counted(study.subjects, 'person', 'people')}"
-    if generator.of_photographs:
+    people = counted(study.subjects, *kind_of_subjects(study))
+    if GeneratorDescription(study.spec["generator"]).of_photographs:
         return counted(study.images, "photograph")
-    if generator.edits_photographs:
-        return counted(study.subjects, *noun(study))
-    person = ("rendered person", "rendered people") if generator.name == "faceworld" else ("rendered subject",)
-    return counted(study.subjects, *person)
+    if people_repeat(study):
+        return f"{counted(study.spec['design']['subjects'], 'photograph')} of {people}"
+    return people
 
 
 def people_repeat(study: StudyEntry) -> bool:
