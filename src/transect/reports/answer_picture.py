@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
 from markupsafe import Markup
 
+from transect.records import Estimate
 from transect.reports.blocks import Block, DotPlot, Folded, Row
 from transect.reports.document import finite
 from transect.reports.drawing import estimates, svg
@@ -34,6 +36,18 @@ class Judged:
     mark: Mark
     unit: str = "proportion"
     margin: float | None = None
+
+
+def valued(estimate: str, ends: str) -> Markup:
+    """The value of a row: size over interval."""
+    return Markup('<span class="estimate">{}</span> <span class="range">{}</span>').format(estimate, ends)
+
+
+def mark_of(found: Estimate) -> Mark:
+    """The mark of an estimate; what is NaN is not drawn."""
+    return Mark(x=0.0, **{key: end if math.isfinite(end) else None for key, end in zip(
+        ("value", "low", "high"), (found.estimate, found.low, found.high), strict=True
+    )})  # fmt: skip
 
 
 def picture(rows: Sequence[Judged], meanings: Mapping[str, str], change: str) -> list[Block]:

@@ -129,7 +129,7 @@ def _enclosing(block: Answer | Picture | Folded | Subsection) -> Markup:
     match block:
         case Answer():
             texts = [*map(Paragraph, block.sentences), *(Paragraph(text, "fine") for text in block.remarks)]
-            return tag("div", drawn([*texts, *block.blocks]), class_="answer")
+            return tag("div", drawn([*block.blocks, *texts]), class_="answer")
         case Subsection():
             heading = tag("h3", block.title, id=f"{block.name}-heading")
             inner = heading + drawn(block.blocks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from transect.targets.kinds import ships
 
 MOST: Final = 4
 _PLACE: Final = "The commands run in the folder of this page. Replace words in capitals."
+GATE: Final = "transect check . --requirements requirements.toml"
 
 
 @final
@@ -39,6 +41,12 @@ def listed(steps: Sequence[Step]) -> list[Block]:
     items = [tag("li", tag("span", step.words) + joined(map(_code, step.commands))) for step in steps]
     heading = tag("h3", "What to do next") + tag("ol", joined(items)) + tag("p", _PLACE, class_="fine")
     return [tag("div", heading, class_="next")]
+
+
+def gate(words: str, **keys: object) -> Step:
+    """To fail a build by one requirement, of these keys."""
+    lines = "".join(f"{key} = {json.dumps(value)}\\n" for key, value in keys.items())
+    return Step(words, [f"printf '[[require]]\\n{lines}' > requirements.toml", GATE])
 
 
 def _code(command: str) -> Markup:
@@ -114,6 +122,5 @@ def _deciding(document: Document, unclear: Entry[VerdictEntry]) -> Iterator[Step
 def _gating(gated: VerdictEntry) -> Iterator[Step]:
     if gated.margin is None:
         return
-    keys = f'[[require]]\\nattribute = "{gated.attribute}"\\noutcome = "{gated.outcome}"\\nmargin = {gated.margin:g}\\n'
     words = f"Fail the build when {spaced(gated.attribute)} makes a difference larger than the margin:"
-    yield Step(words, [f"printf '{keys}' > requirements.toml", "transect check . --requirements requirements.toml"])
+    yield gate(words, attribute=gated.attribute, outcome=gated.outcome, margin=gated.margin)

@@ -62,16 +62,17 @@ def about(document: Document) -> Paragraph:
 
 def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -> Part:
     """The first part: verdicts, an example, and what is folded below."""
-    answer: list[Block] = picture(verdicts.judged(document), _meanings(document), _change(document))
+    shows = picture(verdicts.judged(document), _meanings(document), _change(document))
     said = verdicts.opening(document, sentences) or ["No verdict: no attribute was compared."]
-    answer += [Paragraph(text) for text in said]
+    worlds: list[Block] = []
     if replicated := document.texts("/replicated"):
-        answer += [tag("h3", "In several worlds", class_="verdict"), Bullets(replicated, "verdicts")]
+        worlds = [tag("h3", "In several worlds", class_="verdict"), Bullets(replicated, "verdicts")]
     strip, limits = _strongest(document, shown), document.texts("/limits")
     questions = [Paragraph(question(document, study)) for study in range(len(document.results.studies))]
     listed_all = _listed(verdicts.groups(document, sentences))
     return summary(
-        Answer((), blocks=answer),
+        Answer(said, blocks=shows),
+        *worlds,
         *next_steps(document),
         *strip,
         *([Folded("All verdicts in words", listed_all)] if listed_all else []),

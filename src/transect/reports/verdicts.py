@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, final
 
 from markupsafe import Markup, escape
 
-from transect.reports.answer_picture import Judged
+from transect.reports.answer_picture import Judged, valued
 from transect.reports.document import Document, Entry, Style, breakable, decimals_for
 from transect.reports.drawing.estimates import Mark
 from transect.reports.entries import (
@@ -62,9 +62,7 @@ def _row(document: Document, verdict: Verdict, effect: Effect) -> Judged:
         verdict=kind_of(verdict.row.verdict, check=verdict.row.check),
         about=spaced(row.attribute).capitalize(),
         detail=Markup("{}, {}").format(change, measured(document, verdict, _unit(document, verdict))),
-        value=Markup('<span class="estimate">{}</span> <span class="range">{}</span>').format(
-            _size(effect, signed=True), ends
-        ),
+        value=valued(_size(effect, signed=True), ends),
         mark=Mark(x=0.0, value=row.estimate, low=row.low, high=row.high, place=f"{effect.place}/estimate"),
         unit=row.unit,
         margin=verdict.row.margin,
