@@ -284,8 +284,8 @@ def _model_answer(apart: ModelDifference) -> str:
         return f"{model} and {reference} cannot be compared: {found.reason}."
     if math.isnan(apart.confidence):
         return (
-            f"From {model} the attacker's balanced accuracy differs by {found.estimate:+z.1f} points from that from "
-            f"{reference} ({SPREAD} {found.low:+z.1f} to {found.high:+z.1f}). {NO_INTERVAL}, so which of "
+            f"From {model} the attacker's balanced accuracy differs by {decimals(found.estimate, 1, '+')} points from that from "
+            f"{reference} ({SPREAD} {decimals(found.low, 1, '+')} to {decimals(found.high, 1, '+')}). {NO_INTERVAL}, so which of "
             "them gives away more is open."
         )
     if not found.low * found.high > 0:

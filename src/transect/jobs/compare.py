@@ -170,7 +170,8 @@ def _title(numbers: CompareNumbers) -> str:
     groups = _against_each(numbers)
     if len(groups) > MOST:
         return f"{len(groups)} questions, each asked of several models"
-    return "; ".join(f"{', '.join(models)} against {reference}" for reference, models in groups.items())
+    on = counted(max((row.n_subjects for row in numbers.rows), default=0), "subject")
+    return "; ".join(f"{', '.join(models)} against {reference}" for reference, models in groups.items()) + f" on {on}"
 
 
 def _named(numbers: CompareNumbers, row: Row | DifferingAnswers) -> str:

@@ -315,21 +315,12 @@ def _verdict(outcome: MatchedOutcome, treated: str, control: str) -> str:
         return "a difference is not tested."
     if outcome.verdict == "found":
         more = "higher" if outcome.estimate > 0 else "lower"
-        return f"{more} with {treated} than with {control} (p {rounded(p)})."
+        return f"{more} with {treated} than with {control} (p {probability(p)})."
     if outcome.verdict == "no difference":
         return f"no difference larger than {margin}."
     if math.isfinite(outcome.margin):
         return f"inconclusive whether {treated} and {control} differ by {margin} or more."
-    return f"a difference is not shown (p {rounded(p)})."
-
-
-def rounded(p: float) -> str:
-    """A p value to two digits.
-
-    >>> rounded(0.00001), rounded(0.0321), rounded(0.9998)
-    ('< 0.0001', '0.032', '1.0')
-    """
-    return "< 0.0001" if p < 5e-5 else f"{p:#.2g}"
+    return f"a difference is not shown (p {probability(p)})."
 
 
 def sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
@@ -354,7 +345,7 @@ def _kept(outcome: MatchedOutcome) -> str:
     p = outcome.adjusted_p_groups if math.isfinite(outcome.adjusted_p_groups) else outcome.adjusted.p
     if not math.isfinite(p):
         return ", which is not tested"
-    return "" if p <= ALPHA else f", which does not show a difference (p {rounded(p)})"
+    return "" if p <= ALPHA else f", which does not show a difference (p {probability(p)})"
 
 
 def _with_interval(outcome: MatchedOutcome, found: _Difference) -> Markup:

@@ -114,8 +114,8 @@ def _deciding(document: Document, unclear: Entry[VerdictEntry]) -> Iterator[Step
     if row.margin is None or row.subjects_needed is None:
         return
     key = "subjects_needed" if row.subjects_to_confirm is None else "subjects_to_confirm"
-    text = Markup("{} is inconclusive: rerun the audit with about {} subjects, or plan another:")
-    words = text.format(spaced(row.attribute).capitalize(), unclear.count(key))
+    text = Markup("To decide {}, rerun the audit with about {} subjects, or plan another:")
+    words = text.format(spaced(row.attribute), unclear.count(key))
     yield Step(words, [f"transect plan --pilot {shlex.quote(run)} --margin {row.margin:g}"])
 
 

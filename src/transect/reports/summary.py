@@ -20,12 +20,13 @@ from transect.reports.document import Document, Entry
 from transect.reports.drawing.svg import joined, tag
 from transect.reports.next_steps import next_steps
 from transect.reports.records import Gallery
-from transect.reports.results import StudyEntry, significant
+from transect.reports.results import StudyEntry, names_of, significant
 from transect.reports.study_parts import what_differs
 from transect.reports.verdicts import kind_of_subjects, people_repeat
-from transect.reports.wording import ATTRIBUTE_NOTE, correction, effect_style, listed, outcome_words
+from transect.reports.wording import ATTRIBUTE_NOTE, correction, effect_style, listed, outcome_words, short_name
 from transect.runs.wording import spaced
 
+_MOST_NAMES: Final = 3
 _REACHED: Final = Markup(
     "A difference is found where its test is significant after correction. No difference larger than the margin: two "
     "one-sided tests, whose intervals are narrower than those that are shown, place the difference of every pair of "
@@ -47,7 +48,7 @@ def cautions(document: Document) -> Iterator[Block]:
 
 
 def about(document: Document) -> Paragraph:
-    """How many images of whom were shown, in a line below the title."""
+    """Which models, where the title does not say it, and how many images of whom they saw."""
     places = [document.entry("studies", number) for number in range(len(document.results.studies))]
     shown = [
         Markup("{}{}, {}").format(
@@ -57,7 +58,10 @@ def about(document: Document) -> Paragraph:
         )
         for place in places
     ]
-    return Paragraph(Markup("; ").join(shown), "fine")
+    names = list(dict.fromkeys(short_name(name) for place in places for name in names_of(place.row)))
+    unnamed = [name for name in names if name not in document.results.title]
+    whose = Markup("{}: ").format(", ".join(unnamed)) if len(unnamed) <= _MOST_NAMES and unnamed else Markup()
+    return Paragraph(whose + Markup("; ").join(shown), "fine")
 
 
 def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -> Part:

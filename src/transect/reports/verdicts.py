@@ -389,8 +389,10 @@ def _adjusted(document: Document, effect: Effect) -> Markup:
     row = effect.row
     if row.low is None or row.high is None or row.low <= 0 <= row.high or row.p_adjusted is None:
         return Markup()
+    if row.p_adjusted <= document.results.family.alpha:
+        return Markup("; corrected for selection, it holds 0")
     tests, p = document.counted("/family/size", "test"), effect.number("p_adjusted", "p")
-    return Markup("; not confirmed after correction for {}, p {}").format(tests, p)
+    return Markup("; not significant after correction for {}, p {}").format(tests, p)
 
 
 def _needs(document: Document, verdict: Verdict, effect: Effect) -> Markup:

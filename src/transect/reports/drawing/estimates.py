@@ -247,7 +247,7 @@ def verdict_key(words: Mapping[str, str | Markup], *, banded: bool) -> Markup:
     if banded:
         band = tag("rect", class_="range-band", width=16, height=16)
         band = tag("svg", band, width=16, height=16, aria_hidden="true")
-        items.append(tag("span", band + " up to the margin", class_="series"))
+        items.append(tag("span", band + " up to the margin"))
     return tag("p", Markup(" ").join(items), class_="key")
 
 
