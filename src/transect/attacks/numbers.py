@@ -278,15 +278,19 @@ def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
     return tuple(map(_model_answer, differences))
 
 
+def _points(value: float) -> str:
+    return f"{value:+z.1f}".replace("-", "−")
+
+
 def _model_answer(apart: ModelDifference) -> str:
     found, model, reference = apart.difference, apart.model, apart.reference
     if not math.isfinite(found.estimate):
         return f"{model} and {reference} cannot be compared: {found.reason}."
     if math.isnan(apart.confidence):
         return (
-            f"From {model} the attacker's balanced accuracy differs by {decimals(found.estimate, 1, '+')} points from that from "
-            f"{reference} ({SPREAD} {decimals(found.low, 1, '+')} to {decimals(found.high, 1, '+')}). {NO_INTERVAL}, so which of "
-            "them gives away more is open."
+            f"From {model} the attacker's balanced accuracy differs by {_points(found.estimate)} points from that from "
+            f"{reference} ({SPREAD} {_points(found.low)} to {_points(found.high)}). {NO_INTERVAL}, so which of them gives "
+            "away more is open."
         )
     if not found.low * found.high > 0:
         sized = f"the attacker's balanced accuracy differs by {_range(found, signed=True)} points"
