@@ -45,9 +45,8 @@ def valued(estimate: str, ends: str) -> Markup:
 
 def mark_of(found: Estimate) -> Mark:
     """The mark of an estimate; what is NaN is not drawn."""
-    return Mark(x=0.0, **{key: end if math.isfinite(end) else None for key, end in zip(
-        ("value", "low", "high"), (found.estimate, found.low, found.high), strict=True
-    )})  # fmt: skip
+    value, low, high = (end if math.isfinite(end) else None for end in (found.estimate, found.low, found.high))
+    return Mark(x=0.0, value=value, low=low, high=high)
 
 
 def picture(rows: Sequence[Judged], meanings: Mapping[str, str], change: str) -> list[Block]:

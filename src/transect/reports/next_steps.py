@@ -80,12 +80,15 @@ def _model(row: VerdictEntry) -> str:
 
 
 def _looking(document: Document) -> Iterator[Step]:
-    targets = [target for study in document.results.studies for target in study.targets]
-    if any("question" in target.description for target in targets):
+    if any(_in_words(study) for study in document.results.studies):
         yield Step("Read what the model says:", ["transect view ."])
     elif document.results.gallery.failures_total:
         count = document.counted("/gallery/failures_total", "wrong or missing answer")
         yield Step(Markup("Look at the {}:").format(count), ["transect view ."])
+
+
+def _in_words(study: StudyEntry) -> bool:
+    return any("asked_in_words" in target.description for target in study.targets)
 
 
 def _confirming(document: Document, found: VerdictEntry) -> Iterator[Step]:
@@ -98,14 +101,11 @@ def _confirming(document: Document, found: VerdictEntry) -> Iterator[Step]:
     else:
         words = f"Test whether {spaced(found.attribute)} itself is the cause:"
     if on:
-        truth = _truth(study, found.target)
-        audit = f"transect audit {_model(found)} {on} {found.attribute}{truth} --out ../photographs"
+        stated = next((each.truth for each in study.targets if each.name == found.target), None)
+        more = f" --truth {shlex.quote(stated)}" if stated else ""
+        more += " --questions QUESTIONS" if _in_words(study) else ""
+        audit = f"transect audit {_model(found)} {on} {found.attribute}{more} --out ../photographs"
         yield Step(words, [audit, "transect replicate . ../photographs"])
-
-
-def _truth(study: StudyEntry, target: str) -> str:
-    stated = next((each.truth for each in study.targets if each.name == target), None)
-    return f" --truth {shlex.quote(stated)}" if stated else ""
 
 
 def _deciding(document: Document, unclear: Entry[VerdictEntry]) -> Iterator[Step]:

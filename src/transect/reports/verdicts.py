@@ -78,22 +78,16 @@ def opening(document: Document, sentences: Told) -> list[Markup]:
 
 def noun(study: StudyEntry) -> tuple[str, str]:
     """What the subjects of a study are called, one and several: people where photographs repeat them."""
-    if study.basis != "experimental" or not GeneratorDescription(study.spec["generator"]).edits_photographs:
-        return "subject", "subjects"
-    return ("person", "people") if people_repeat(study) else ("photograph", "photographs")
-
-
-def kind_of_subjects(study: StudyEntry) -> tuple[str, str]:
-    """What the subjects of a study are called in its title, one and several."""
     generator = GeneratorDescription(study.spec["generator"])
     if generator.of_photographs or generator.edits_photographs:
-        return ("person", "people") if generator.of_photographs else noun(study)
+        repeat = people_repeat(study) or (generator.of_photographs and study.subjects < study.images)
+        return ("person", "people") if repeat else ("photograph", "photographs")
     return ("rendered person", "rendered people") if generator.name == "faceworld" else ("subject", "subjects")
 
 
 def subjects_words(study: StudyEntry) -> str:
     """How many subjects of which kind a study has: "100 rendered people", "30 photographs of 12 people"."""
-    people = counted(study.subjects, *kind_of_subjects(study))
+    people = counted(study.subjects, *noun(study))
     if GeneratorDescription(study.spec["generator"]).of_photographs:
         return counted(study.images, "photograph")
     if people_repeat(study):

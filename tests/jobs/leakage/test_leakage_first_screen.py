@@ -28,7 +28,7 @@ def analysed(excess, scored=True):
 def sentences(numbers, folder):
     tree = parse(Finished(numbers, Leakage({})).report(folder).read_text())
     answer = next(element for element in tree.iter() if element.get("class") == "answer")
-    return [" ".join(text_of(element).split()) for element in answer.findall("p")]
+    return [" ".join(text_of(element).split()) for element in answer.iter("p")]
 
 
 @pytest.mark.parametrize(
