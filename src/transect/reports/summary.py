@@ -22,7 +22,7 @@ from transect.reports.next_steps import next_steps
 from transect.reports.records import Gallery
 from transect.reports.results import StudyEntry, names_of, significant
 from transect.reports.study_parts import what_differs
-from transect.reports.verdicts import noun, people_repeat
+from transect.reports.verdicts import people_repeat, titled
 from transect.reports.wording import ATTRIBUTE_NOTE, correction, effect_style, listed, outcome_words, short_name
 from transect.runs.wording import spaced
 
@@ -189,7 +189,7 @@ def question(document: Document, study: int) -> Markup:
 
 
 def _subjects(study: Entry[StudyEntry]) -> Markup:
-    of = study.counted("subjects", *noun(study.row))
+    of = study.counted("subjects", *titled(study.row))
     if not people_repeat(study.row):
         return of
     return Markup("{} of {}").format(study.counted("spec/design/subjects", "photograph"), of)

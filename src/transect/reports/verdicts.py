@@ -82,12 +82,18 @@ def noun(study: StudyEntry) -> tuple[str, str]:
     if generator.of_photographs or generator.edits_photographs:
         repeat = people_repeat(study) or (generator.of_photographs and study.subjects < study.images)
         return ("person", "people") if repeat else ("photograph", "photographs")
-    return ("rendered person", "rendered people") if generator.name == "faceworld" else ("subject", "subjects")
+    return "subject", "subjects"
+
+
+def titled(study: StudyEntry) -> tuple[str, str]:
+    """What subjects are called in a title: those of FaceWorld are rendered people."""
+    generator = GeneratorDescription(study.spec["generator"])
+    return ("rendered person", "rendered people") if generator.name == "faceworld" else noun(study)
 
 
 def subjects_words(study: StudyEntry) -> str:
     """How many subjects of which kind a study has: "100 rendered people", "30 photographs of 12 people"."""
-    people = counted(study.subjects, *noun(study))
+    people = counted(study.subjects, *titled(study))
     if GeneratorDescription(study.spec["generator"]).of_photographs:
         return counted(study.images, "photograph")
     if people_repeat(study):
