@@ -1,6 +1,6 @@
 """Transect measures bias in vision models by experiment.
 
-It makes images that differ in one attribute and in nothing else, asks the model under audit, and estimates
+It makes images that differ in one attribute and in what follows from it, asks the model under audit, and estimates
 what that attribute causes. `__init__.pyi` lists the public names; each is loaded when you first use it.
 """
 

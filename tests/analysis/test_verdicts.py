@@ -123,7 +123,7 @@ def test_what_must_be_checked_is_said(tmp_path, run):
     for target, words in (
         ("always", "the answer is yes for 300 of 300 images; check --preprocess, --output, --threshold and --task."),
         ("always", "no score changes within any of 150 subjects"),
-        ("coin", "the answers hardly follow the truth"),
+        ("coin", "answers barely track the truth"),
         ("always", "no effect of earrings on the answer was found, although that is what it should react to"),
     ):
         assert [line for line in lines if f"{target}: {words}" in line], (words, lines)

@@ -54,7 +54,9 @@ def tree(results):
 
 def test_the_marks_of_the_effect_plot(tree, results):
     seen = 0
-    for figure in (element for element in tree.iter("figure") if "forest" in classes(element)):
+    for figure in (element for element in tree.iter("figure") if classes(element)[:1] == ["forest"]):
+        if "picture" in classes(figure):
+            continue
         axis = next(element for element in figure.iter("div") if "axis" in classes(element))
         slope, offset = axis_of([tick for tick in axis.iter("span") if "tick" in classes(tick)], "left")
         for row in (element for element in figure.iter("div") if "effect" in classes(element)):
@@ -74,6 +76,24 @@ def test_the_marks_of_the_effect_plot(tree, results):
             seen += 1
     # contrasts: three attributes for each of cascade miss, dlib miss, cascade score; two for the smile cascade
     assert seen == 11
+
+
+def test_the_marks_of_the_picture_of_the_answer(tree, results):
+    seen = 0
+    for figure in (element for element in tree.iter("figure") if "picture" in classes(element)):
+        slope, offset = axis_of([tick for tick in figure.iter("span") if "tick" in classes(tick)], "left")
+        for row in (element for element in figure.iter("div") if "effect" in classes(element)):
+            places = [e.get("data-source") for e in row.iter("data") if e.get("data-source").endswith("/estimate")]
+            for place in places:
+                effect = at(results, place.removesuffix("/estimate"))
+                scale = 100 if effect["unit"] == "proportion" else 1
+                mark = next(each for each in row.iter(f"{SVG}svg") if "%" in each.get("x", ""))
+                bar = next(line for line in row.iter(f"{SVG}line") if "bar" in classes(line))
+                drawn = [percent(text) for text in (mark.get("x"), bar.get("x1"), bar.get("x2"))]
+                wanted = [slope * scale * effect[end] + offset for end in ("estimate", "low", "high")]
+                assert_allclose(drawn, wanted, atol=0.1)
+                seen += 1
+    assert seen == sum(row["effect"] is not None for row in results["verdicts"])
 
 
 def test_the_marks_of_the_curves(tree, results):

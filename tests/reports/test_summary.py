@@ -2,6 +2,7 @@
 
 import math
 
+from markupsafe import Markup
 from report_factory import BCA, CASCADE, make_results
 from report_reader import plain_text
 
@@ -9,7 +10,17 @@ from transect.reports.document import Document
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
 from transect.reports.summary import family_words
-from transect.reports.verdicts import cut, finding, groups, interaction_sentence, sentence, told, with_texts
+from transect.reports.verdicts import (
+    finding,
+    groups,
+    interaction_sentence,
+    judged,
+    opening,
+    sentence,
+    told,
+    unchanging,
+    with_texts,
+)
 
 SURE = {"p_adjusted": 0.001}
 TOLD = {"estimate": 0.3149, "low": 0.2401, "high": 0.3799, **SURE}
@@ -61,7 +72,7 @@ def verdict(effect=(), size=None, **changes):
 
 
 def test_verdicts_in_words(snapshot):
-    """Their headings state the margin; what cannot be told says what it would take; a sentence alone has both."""
+    """Each states its interval and its margin; what is inconclusive says how many subjects would do."""
     open_effect = {"estimate": 0.013, "low": -0.041, "high": 0.062, "p_adjusted": 0.4}
     unclear = {"verdict": "cannot tell", "low": -0.03, "high": 0.06, "subjects_needed": 1200}
     large = {"estimate": 0.5, "low": -0.12, "high": 0.88, "p_adjusted": 0.1, "n_subjects": 6}
@@ -82,7 +93,7 @@ def test_verdicts_in_words(snapshot):
     lines = []
     for name, made in cases.items():
         (group,) = groups(made, told(made))
-        texts = [group.heading, *group.sentences]
+        texts = [Markup(group.heading), *group.sentences]
         lines += [
             "",
             f"{name}: {group.kind} {group.mark}",
@@ -90,41 +101,70 @@ def test_verdicts_in_words(snapshot):
             with_texts(made.results, told(made)).verdicts[0].text,
         ]
     snapshot("verdicts", "\n".join(lines))
-    assert "margin" not in plain_text(sentence(cases["found, beyond the margin"], 0).listed)
+    assert "margin" not in plain_text(sentence(cases["found, beyond the margin"], 0))
 
 
-def test_a_picked_effect_has_the_interval_of_the_selection_and_its_likely_size():
-    """Of 9 comparisons three were picked: 1 - 3 * 0.05 / 9."""
+def test_an_effect_that_was_selected_has_one_interval_and_one_sentence_says_what_was_selected():
+    """Of 9 comparisons one was picked: its wider interval stands in results.json alone."""
     results = make_results()
-    rates = [i for i, row in enumerate(results["effects"]) if row["kind"] == "contrast" and row["outcome"] == "miss"]
-    first, second, third = rates[:3]
-    for index in (first, second, third):
-        results["effects"][index] |= {"estimate": 0.2, "low": 0.1, "high": 0.3, **SURE}
-    picked = [
-        {"effect": first, "low": 0.08, "high": 0.32, "shrunken": 0.15},
-        {"effect": second, "low": 0.08, "high": 0.32, "shrunken": 0.2001},
-        {"effect": third, "low": None, "high": None, "shrunken": None},
-    ]
-    results["selection"] = {"of": 9, "confidence": 1 - 0.15 / 9, "effects": picked}
+    results["effects"][0] |= {"estimate": 0.2, "low": 0.1, "high": 0.3, **SURE}
+    picked = [{"effect": 0, "low": 0.08, "high": 0.32, "shrunken": 0.15}]
+    results["selection"] = {"of": 9, "confidence": 1 - 0.05 / 9, "effects": picked}
     made = document(results)
-    texts = [plain_text(finding(made, index)) for index in (first, second, third)]
-    assert texts[0].endswith("(95 % interval 10 to 30; corrected for selection, 98.3 %: 8 to 32, likely 15).")
-    assert texts[1].endswith("(95 % interval 10 to 30; corrected for selection, 98.3 %: 8 to 32).")
-    assert texts[2].endswith("(95 % interval 10 to 30).")
-    assert "were selected of 9 comparisons" in plain_text(family_words(made))
-    results["selection"]["of"] = 3
-    whole = document(results)
-    assert plain_text(finding(whole, first)).endswith("(95 % interval 10 to 30).")
-    assert "were selected" not in plain_text(family_words(whole))
+    assert plain_text(finding(made, 0)).endswith("(95 % interval 10 to 30).")
+    assert "were selected from 9 comparisons" in plain_text(family_words(made))
+    results["selection"]["of"] = 1
+    assert "were selected" not in plain_text(family_words(document(results)))
 
 
-def test_four_verdicts_are_shown_and_the_rest_is_folded():
+def test_one_point_is_singular():
+    text = found(estimate=0.01, low=-0.05, high=0.07)
+    assert "by 1 point (95 % interval −5 to 7)" in text, text
+    made = verdict({"estimate": -0.0104, "low": -0.05, "high": 0.03}, verdict="cannot tell", margin=0.01)
+    assert "−1 point from" in plain_text(sentence(made, 0))
+
+
+def test_the_opening_has_three_sentences_the_gravest_first():
     results = make_results()
-    results["verdicts"] = results["verdicts"][:1] * 12
+    first = results["verdicts"][0]
+    kinds = ("found", "found", "found", "cannot tell", "no difference")
+    results["verdicts"] = [first | {"verdict": kind, "effect": 0, "check": False, "margin": 0.02} for kind in kinds]
+    results["found_interactions"] = []
     made = document(results)
-    shown, rest = cut(groups(made, told(made)))
-    assert sum(len(group.sentences) for group in shown) == 4
-    assert sum(len(group.sentences) for group in rest) == 8
+    found_first, found_second, unclear = opening(made, told(made))
+    assert found_first == found_second == told(made).verdicts[0]
+    assert "Inconclusive" in unclear
+
+
+def test_outcomes_that_never_occurred_are_not_inconclusive():
+    """Their rate stands once under its own heading; a difference that was found stays."""
+    made = verdict(verdict="cannot tell", low=-0.01, high=0.01)
+    tree = made.results.model_dump(by_alias=True)
+    about = {name: tree["verdicts"][0][name] for name in ("study", "target", "outcome")}
+    for rate in tree["rates"]:
+        if rate["order"] == 0 and about.items() <= rate.items():
+            rate["rate"] = 0.0
+    never = document(tree)
+    assert list(unchanging(never.results)) == [tuple(about.values())]
+    (group,) = groups(never, told(never))
+    assert group.heading == "The same for every image"
+    assert plain_text(group.sentences[0]).startswith("The miss rate of frontalface_default is 0 % of ")
+    assert judged(never) == []
+    tree["verdicts"][0]["verdict"] = "found"
+    assert len(judged(document(tree))) == 1
+
+
+def test_what_is_not_judged_names_its_outcome():
+    results = make_results()
+    first = results["verdicts"][0] | {"verdict": "not judged", "effect": 0, "reason": "answers barely track the truth"}
+    results["verdicts"] = [first, first | {"attribute": "glasses"}]
+    results["found_interactions"] = []
+    made = document(results)
+    (group,) = groups(made, told(made))
+    (text,) = group.sentences
+    name = first["attribute"].replace("_", " ")
+    words = f"Not judged: the miss rate of frontalface_default by {name} and glasses, because answers barely track"
+    assert plain_text(text).startswith(words)
 
 
 def test_an_interaction_is_told_by_the_rates_at_its_corners():
@@ -146,7 +186,7 @@ def test_an_interaction_is_told_by_the_rates_at_its_corners():
     assert plain_text(interaction_sentence(document(results), 0)) == (
         "Skin tone × light level, miss rate of frontalface_default: with skin tone 10, 4.3 % at light level −4 against "
         "0.7 % at 0; with skin tone 1, 1.3 % at light level −4 against 1.3 % at 0. The gap with skin tone 10 is larger by "
-        "3.6 points (adjusted p 0.012; 95 % interval 0.5 to 8.0; corrected for selection, 99.2 %: 0.1 to 9.0)."
+        "3.6 points (95 % interval 0.5 to 8.0)."
     )
     results["rates"] = [rate for rate in results["rates"] if rate["order"] < 2]
     assert "together they differ by −3.6 points" in plain_text(interaction_sentence(document(results), 0))

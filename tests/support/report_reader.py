@@ -134,14 +134,17 @@ def text_faults(tree, results):
 
 
 def loose_digits(tree):
-    """Runs of digits in the visible text of the page that name no place in results.json; ticks of axes aside."""
+    """Runs of digits in the visible text of the page that name no place in results.json.
+
+    Ticks of axes, the day of the run and commands to copy are none of its numbers.
+    """
     body = tree.find("body")
     return re.findall(r"\S*\d\S*", " ".join(_loose(body)))
 
 
 def _loose(element):
     sourced = element.get("data-source") is not None or element.get("data-key") is not None
-    if sourced or element.get("data-tick") is not None:
+    if sourced or element.get("data-tick") is not None or element.tag in ("time", "code"):
         return
     if not str(element.tag).startswith(SVG) and element.tag not in ("style", "title"):
         yield element.text or ""

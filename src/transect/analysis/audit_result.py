@@ -11,13 +11,14 @@ from typing import Any, final
 import pyarrow as pa
 
 from transect.records import Effect
-from transect.reports.entries import MARKS, MOST, EffectEntry, VerdictEntry, doubted, kind_of
-from transect.reports.wording import effect_numbers, listed, short_name, unit_words
+from transect.reports import verdicts
+from transect.reports.entries import MARKS, MOST, EffectEntry, VerdictEntry, kind_of
+from transect.reports.wording import effect_numbers, unit_words
 from transect.runs import bounds
 from transect.runs.json_records import plain
 from transect.runs.locks import refuse_links
 from transect.runs.result import JobResult, Result
-from transect.runs.wording import counted, spaced
+from transect.runs.wording import counted
 
 PAGE, RESULTS = "report.html", "results.json"
 COPY = "audit.html"
@@ -115,38 +116,17 @@ class FolderResult(Result):
         return ". ".join([result, *warnings]) if warnings else result
 
     def _largest(self, effect: Mapping[str, Any]) -> str:
-        """The largest effect; where it was picked of several, with what may be said of it after the choice."""
-        selection = self.results.get("selection", {"of": 0, "effects": []})
+        """The largest effect, and of how many it was picked."""
+        of = self.results.get("selection", {"of": 0})["of"]
         estimate, ends, _ = effect_numbers(effect)
-        measured = f"{effect['name']}, {estimate} {unit_words(effect['unit'])} (95 % interval {ends}"
-        picked = next(iter(selection["effects"]), None)
-        if picked is None or picked["low"] is None or len(selection["effects"]) >= selection["of"]:
-            return f"the largest: {measured})"
-        likely, wider, _ = effect_numbers({**effect, **picked, "estimate": picked["shrunken"]})
-        corrected = f"corrected for selection, {100 * selection['confidence']:.3g} %: {wider}"
-        words = "" if picked["shrunken"] is None else f", likely {likely}"
-        return f"the largest of {selection['of']}: {measured}; {corrected}{words})"
+        picked = f"the largest of {of}" if of > 1 else "the largest"
+        return f"{picked}: {effect['name']}, {estimate} {unit_words(effect['unit'])} (95 % interval {ends})"
 
     def verdict_lines(self) -> list[str]:
         """The verdicts in words as the page lists them, at most ten, each after its sign, and how many more."""
-        results = self.results
-        texts: dict[str, list[str]] = {kind: [] for kind in MARKS}
-        for row in results["verdicts"]:
-            if row["verdict"] != "not judged":
-                texts[kind_of(row["verdict"], check=row["check"])].append(row["text"])
-        for row in results["found_interactions"]:
-            texts["found"].append(row["text"])
-        texts["not judged"] += [
-            f"Nothing is concluded about {listed([spaced(name) for name in names]).unescape()} for "
-            f"{short_name(target)}: {reason}."
-            for (target, reason), names in doubted(
-                (row["verdict"], row["target"], row["reason"], row["attribute"]) for row in results["verdicts"]
-            ).items()
-        ]
-        rows = [f"{MARKS[kind]} {text}" for kind, of_kind in texts.items() for text in of_kind]
-        lines = rows[:MOST]
+        rows = verdicts.lines(self.results)
         more = [f"… and {len(rows) - MOST} more in the report"] if len(rows) > MOST else []
-        return [*lines, *more, *results.get("replicated", ())]
+        return [*rows[:MOST], *more, *self.results.get("replicated", ())]
 
     def warning_lines(self) -> Sequence[str]:
         """What must be checked first, and a line where a negative control shows an effect, with each such effect."""

@@ -38,6 +38,8 @@ from transect.ratings.rating_tables import attach
 from transect.records import Effect, Task
 from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
+from transect.reports.results import StudyEntry
+from transect.reports.verdicts import subjects_words
 from transect.reports.wording import short_name
 from transect.runs import folder as unfinished
 from transect.runs import manifest, report_options, working_folders
@@ -49,7 +51,7 @@ from transect.runs.report_options import ReportSettings
 from transect.runs.spec import RunSpec
 from transect.runs.table_inputs import TableLike
 from transect.runs.wording import spaced
-from transect.texts import say
+from transect.texts import one_line, say
 
 TRANSECTS: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
@@ -73,11 +75,13 @@ def publish(
     margins: Mapping[str, float] | None = None,
     again: Estimates | None = None,
     cautions: Sequence[str] = (),
+    title: str = "",
 ) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
     All effects and interactions are one family: their p-values are adjusted together (Holm). controls: one a study, or
-    None. sections: after the standard ones. cautions: what must be checked first, before what is found here.
+    None. sections: after the standard ones. cautions: what must be checked first, before what is found here. title: of
+    the page; by default what was audited on what.
     """
     from transect.reports.page import publish as write_page
 
@@ -92,6 +96,7 @@ def publish(
     verdicts, picked = conclude(studies, effects, margins or {}, again, tests=tests)
     whole = {
         **_results(studies, effects, entries, further, built, tests, [*limits, *_left_out(effects)]),
+        "title": title or _title(studies),
         "verdicts": verdicts,
         "replicated": [] if worlds is None else list(worlds.answer),
         "selection": picked,
@@ -154,7 +159,6 @@ def _results(
     return {
         "schema_version": 1,
         "transect_version": __version__,
-        "title": _title(studies),
         "question": _question(studies),
         "studies": [study.entry for study in studies],
         "effects": list(entries),
@@ -187,8 +191,9 @@ def _readings(specs: Sequence[RunSpec]) -> list[dict[str, object]]:
 
 
 def _title(studies: Sequence[Findings]) -> str:
-    names = list(_models(studies))
-    return f"Audit of {', '.join(names[:3])}" + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    """The models, the images and how many there are."""
+    names, on = list(_models(studies)), dict.fromkeys(subjects_words(StudyEntry.made_of(**s.entry)) for s in studies)
+    return f"{_listed(names, 3)} on {_listed(list(on))}"
 
 
 def _models(studies: Sequence[Findings]) -> dict[str, None]:
@@ -216,9 +221,9 @@ def _question(studies: Sequence[Findings]) -> str:
     return " ".join(dict.fromkeys(parts))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], most: int = 6) -> str:
     """Up to six names in a sentence."""
-    shown = list(names[:6]) + ([f"{len(names) - 6} more"] if len(names) > 6 else [])
+    shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
@@ -333,6 +338,7 @@ def _report(folder: Path, shares: Sequence[TableLike], given: ReportSettings) ->
         sections=all_sections.of_runs(folder, found),
         margins=counting.margins,
         again=Estimates({each.run.spec.name: each for each in found}),
+        title=one_line(settings.title),
         cautions=list(unfinished.unfinished_sentences(folder)),
     )
 

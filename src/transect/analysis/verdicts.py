@@ -88,11 +88,9 @@ def _about_answers(answers: Answers) -> Iterator[Doubt]:
         text = f"the answer is {word} for {most:,} of {counted(len(known), 'image')}"
         yield Doubt(text, judged=not len(expected))
     elif (gap := _gap(answers)) < GUESSING:
-        more = "more" if gap >= 0 else "less"
-        text = (
-            f"the answers hardly follow the truth: yes is {abs(100 * gap):.1f} points {more} frequent where the truth "
-            "is yes than where it is no"
-        )
+        points = "1 point" if f"{abs(100 * gap):.1f}" == "1.0" else f"{abs(100 * gap):.1f} points"
+        likelier = f"only {points} likelier" if gap > 0 else f"{points} less likely" if gap < 0 else "no likelier"
+        text = f"answers barely track the truth: “yes” is {likelier} when it is right"
         yield Doubt(text, judged=False)
 
 

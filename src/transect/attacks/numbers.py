@@ -278,14 +278,18 @@ def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
     return tuple(map(_model_answer, differences))
 
 
+def _points(value: float, sign: str = "+z") -> str:
+    return f"{value:{sign}.1f}".replace("-", "−")
+
+
 def _model_answer(apart: ModelDifference) -> str:
     found, model, reference = apart.difference, apart.model, apart.reference
     if not math.isfinite(found.estimate):
         return f"{model} and {reference} cannot be compared: {found.reason}."
     if math.isnan(apart.confidence):
         return (
-            f"From {model} the attacker's balanced accuracy differs by {found.estimate:+z.1f} points from that from "
-            f"{reference} ({SPREAD} {found.low:+z.1f} to {found.high:+z.1f}). {NO_INTERVAL}, so which of "
+            f"From {model} the attacker's balanced accuracy differs by {_points(found.estimate)} points from that from "
+            f"{reference} ({SPREAD} {_points(found.low)} to {_points(found.high)}). {NO_INTERVAL}, so which of "
             "them gives away more is open."
         )
     if not found.low * found.high > 0:
@@ -302,5 +306,6 @@ def _range(estimate: LeakageEstimate, *, signed: bool = False) -> str:
     if not math.isfinite(estimate.estimate):
         return "not estimable"
     if not math.isfinite(estimate.low):
-        return f"{estimate.estimate:{sign}.1f} ({estimate.reason or 'no interval'})"
-    return f"{estimate.estimate:{sign}.1f} ({estimate.low:{sign}.1f} to {estimate.high:{sign}.1f})"
+        return f"{_points(estimate.estimate, sign)} ({estimate.reason or 'no interval'})"
+    low, high = (_points(end, sign) for end in (estimate.low, estimate.high))
+    return f"{_points(estimate.estimate, sign)} ({low} to {high})"

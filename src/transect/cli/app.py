@@ -100,7 +100,7 @@ _NO_TORCH: Final = "this needs PyTorch: pip install torch; see the how-to on ins
 
 app = typer.Typer(
     name="transect",
-    help="Measure bias in vision models by experiment: images that differ in one attribute, and what it causes.",
+    help="Measure bias in vision models by experiment: images that differ in one attribute and what follows from it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -151,7 +151,7 @@ def options(
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Measure bias in vision models by experiment: images that differ in one attribute, and what it causes."""
+    """Measure bias in vision models by experiment: images that differ in one attribute and what follows from it."""
     if debug:
         os.environ["TRANSECT_DEBUG"] = "1"
 

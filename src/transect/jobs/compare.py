@@ -14,7 +14,6 @@ from markupsafe import Markup
 from transect.analysis.compared.comparing import compare_runs
 from transect.analysis.compared.conclusions import (
     CALLED,
-    LISTED,
     MARKS,
     MOST,
     CompareNumbers,
@@ -37,11 +36,12 @@ from transect.analysis.compared.measuring import shifted
 from transect.job import Content, Job, Option, Out, function
 from transect.reports import blocks
 from transect.reports.album import reduced
-from transect.reports.blocks import Block, DotPlot, Folded, Heading, Paragraph, Part
+from transect.reports.answer_picture import Judged, mark_of, picture, valued
+from transect.reports.blocks import Block, Folded, Heading, Paragraph, Part
 from transect.reports.builder import data_address
 from transect.reports.columns import Column, Table
-from transect.reports.drawing import svg
-from transect.reports.drawing.svg import Interval, Tick, covering, joined, tag, tick_text
+from transect.reports.drawing.svg import joined, tag
+from transect.reports.next_steps import Step, gate, listed
 from transect.reports.wording import outcome_words
 from transect.runs import report_options, working_folders
 from transect.runs.json_records import plain
@@ -61,8 +61,14 @@ _METHOD: Final = (
     "a little wide. p is of sign-flip tests (of gaps between groups of observed images, the level at which the "
     "interval ends at 0), corrected over all rates and gaps of this page (Holm), and over all details. No difference "
     "larger than the margin is shown by 90 % intervals, for each comparison by itself and not corrected over the page. "
-    "Intervals of the differences that are listed allow for their being picked. A smaller gap counts as better, and of "
-    "errors a lower rate; gaps on the attribute that the truth is about are not judged."
+    "The conclusions in compare.json also have an interval that allows for their being picked. A smaller gap counts as "
+    "better, and of errors a lower rate; gaps on the attribute that the truth is about are not judged."
+)
+
+
+_STEPS: Final = (
+    Step("Look at the images on which they differ:", ["transect view RUNS"]),
+    gate("Fail the build of a model that is worse than the reference:", no_worse_than="REFERENCE", margin=0.02),
 )
 
 
@@ -129,16 +135,16 @@ class Compare(Job[CompareNumbers]):
         return Content(
             title=_title(numbers),
             question="Which model is better on the same images, and on what?",
+            picture=_picture(numbers),
             answer=[*numbers.answer, *map(left, _told_left(numbers)), *_shifted(numbers)],
             remarks=[
                 _against(numbers),
                 *associations(numbers.rows),
                 *(f"Not compared: {note}." for note in numbers.notes),
             ],
-            first=[*_images(numbers), *limits],
+            first=[*listed(_STEPS), *_images(numbers), *limits],
             parts=(
                 Part("verdicts", "All verdicts", tuple(_verdicts(numbers))),
-                Part("gaps", "Differences", tuple(_plots(numbers))),
                 Part("images", "Images on which they differ", (_counts(numbers),)),
                 Part("numbers", "All numbers", (_table(numbers),), folded=True),
                 Part("methods", "Methods", (Paragraph(_METHOD),)),
@@ -164,7 +170,8 @@ def _title(numbers: CompareNumbers) -> str:
     groups = _against_each(numbers)
     if len(groups) > MOST:
         return f"{len(groups)} questions, each asked of several models"
-    return "; ".join(f"{', '.join(models)} against {reference}" for reference, models in groups.items())
+    on = counted(max((row.n_subjects for row in numbers.rows), default=0), "subject")
+    return "; ".join(f"{', '.join(models)} against {reference}" for reference, models in groups.items()) + f" on {on}"
 
 
 def _named(numbers: CompareNumbers, row: Row | DifferingAnswers) -> str:
@@ -266,42 +273,25 @@ def _verdicts(numbers: CompareNumbers) -> Iterator[Block]:
             yield Folded(counted(len(texts) - _SHOWN, "more verdict"), (blocks.Bullets(texts[_SHOWN:], "limits"),))
 
 
-def _plots(numbers: CompareNumbers) -> Iterator[Block]:
-    """A dot plot for each unit: the differences of rates and gaps with their intervals."""
-    units = dict.fromkeys(numbers.rows[each.row].unit for each in numbers.conclusions)
-    for place, unit in enumerate(units):
-        chosen = [each for each in numbers.conclusions if numbers.rows[each.row].unit == unit]
-        yield _plot(numbers, f"unit-{place}", unit, chosen)
-
-
-def _plot(numbers: CompareNumbers, name: str, unit: str, chosen: Sequence[Conclusion]) -> DotPlot:
-    rows = [numbers.rows[each.row] for each in chosen]
-    ends = [end for each, row in zip(chosen, rows, strict=True) for end in (row.estimate, each.low, each.high)]
-    scale = covering([end for end in ends if np.isfinite(end)])
-    points = unit == "proportion"
-    ticks = [Tick(100 * scale.fraction(at), tick_text(scale, at, points, signed=True), at) for at in scale.ticks]
-    drawn = []
-    for place, (conclusion, row) in enumerate(zip(chosen, rows, strict=True)):
-        at, low, high = (
-            100 * scale.fraction(end) if np.isfinite(end) else None
-            for end in (row.estimate, conclusion.low, conclusion.high)
+def _picture(numbers: CompareNumbers) -> list[Block]:
+    """Each judged difference, those that were found first."""
+    order = list(MARKS)
+    judged = [(each, numbers.rows[each.row]) for each in numbers.conclusions]
+    ranked = sorted(judged, key=lambda each: (order.index(each[0].verdict), -abs(np.nan_to_num(each[1].estimate))))
+    meanings = {verdict: word for verdict, (_, word) in MARKS.items()}
+    rows = [
+        Judged(
+            verdict=conclusion.verdict,
+            about=compared(conclusion, row).capitalize(),
+            detail=f"{row.model} minus {row.reference}",
+            value=valued(amount(row.estimate, row.unit, signed=True), interval(row.low, row.high, row.unit)),
+            mark=mark_of(row),
+            unit=row.unit,
+            margin=None if np.isnan(conclusion.margin) else conclusion.margin,
         )
-        marks = [] if at is None else [Interval(at, low, high, filled=conclusion.verdict in LISTED)]
-        label = _label(numbers, conclusion, row)
-        words = f"{label}: {amount(row.estimate, unit, signed=True)}"
-        track = svg.track(f"{name}-{place}", words, "", [(tick.at, tick.value or 0.0) for tick in ticks], marks)
-        value = f"{number(row.estimate, unit, signed=True)} ({interval(conclusion.low, conclusion.high, unit)})"
-        drawn.append(blocks.Row(label, track, value, conclusion.verdict in LISTED))
-    caption = Markup("<strong>{}</strong> {}").format(
-        "Model minus baseline",
-        tag("span", "left of 0 is less than the baseline; filled marks are significant", class_="fine"),
-    )
-    return DotPlot(caption, ticks, drawn, "points" if points else unit)
-
-
-def _label(numbers: CompareNumbers, conclusion: Conclusion, row: Row) -> str:
-    words = compared(conclusion, row)
-    return f"{row.model}: {words}" if len(numbers.models) > 2 else words
+        for conclusion, row in ranked
+    ]
+    return picture(rows, meanings, "Difference with its 95 % interval")
 
 
 def _counts(numbers: CompareNumbers) -> Table[DifferingAnswers]:
@@ -345,7 +335,7 @@ CONCLUSIONS: Final[Sequence[Column[_Judged]]] = (
     Column("baseline", lambda each: number(each[1].first, each[1].unit)),
     Column("model's", lambda each: number(each[1].second, each[1].unit)),
     Column("difference", lambda each: amount(each[1].estimate, each[1].unit, signed=True)),
-    Column("interval", lambda each: interval(each[0].low, each[0].high, each[1].unit)),
+    Column("95 % interval", lambda each: interval(each[1].low, each[1].high, each[1].unit)),
     Column("p, corrected", lambda each: each[1].p_adjusted, "p"),
     Column("needs", lambda each: _needs(each[0])),
 )

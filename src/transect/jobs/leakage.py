@@ -206,15 +206,17 @@ class Leakage(Job[LeakageNumbers]):
         more = ", and does a model give away more than they explain?" if numbers.amplification else "?"
         published = [_AS_PUBLISHED] if numbers.published_protocol else []
         answer = list(_answer(numbers))
+        first, *rest = _leakages(numbers)
         return Content(
             title=numbers.title,
             question=f"Can {about} be guessed from the labels{more}",
+            picture=[first],
             answer=answer,
             remarks=[" ".join(_remarks(numbers))],
             notes=[*published, f"{numbers.caveat} {_ATTRIBUTE.format(about)}"],
             warnings=numbers.warnings,
             parts=(
-                Part("leakage", "Leakage", tuple(_leakages(numbers))),
+                Part("leakage", "Leakage", rest),
                 Part("side-by-side", "Side by side", (*_side_by_side(numbers), *_by_f1(numbers))),
                 Part("amplification", "Amplification", tuple(_amplification(numbers))),
                 Part("labels", "Labels", tuple(_labels(numbers))),

@@ -23,6 +23,7 @@ from transect.designs.matching.sample import Metric
 from transect.effects.matched_pairs import GAMMAS, AdjustedPairs, Balance
 from transect.errors import BadInput
 from transect.job import Content, Job, Option, Out, function
+from transect.reports.answer_picture import Judged, mark_of, picture, valued
 from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Part
 from transect.reports.columns import Column, Form, Table, decimals, probability
 from transect.reports.drawing.svg import joined, tag
@@ -201,6 +202,7 @@ class Match(Job[MatchNumbers]):
         return Content(
             title=f"Matching by {numbers.treatment}",
             question=_question(numbers),
+            picture=_picture(numbers),
             answer=tuple(_answers(numbers)),
             remarks=tuple(_remarks(numbers)),
             first=tuple(_first(numbers)),
@@ -213,6 +215,26 @@ class Match(Job[MatchNumbers]):
 
 
 match = function(Match)
+
+
+def _picture(numbers: MatchNumbers) -> list[Block]:
+    """The difference within pairs of each outcome."""
+    treated, control = groups_of(numbers)
+    rows = [
+        Judged(
+            verdict=outcome.verdict,
+            about=outcome.outcome,
+            detail=f"{treated} minus {outcome.versus or control}",
+            value=valued(sized(outcome, outcome.estimate), _ends(outcome, outcome.low, outcome.high)),
+            mark=mark_of(outcome),
+            unit="proportion" if outcome.is_binary else "",
+            margin=outcome.margin if math.isfinite(outcome.margin) else None,
+        )
+        for outcome in numbers.outcomes
+    ]
+    meanings = {"found": "found", "no difference": "none larger than the margin", "cannot tell": "inconclusive"}
+    meanings["not estimable"] = "not estimable"
+    return picture(rows, meanings, "Difference within pairs with its 95 % interval")
 
 
 def _parts(numbers: MatchNumbers, table: Table[Balance]) -> list[Part]:
@@ -293,27 +315,19 @@ def _verdict(outcome: MatchedOutcome, treated: str, control: str) -> str:
         return "a difference is not tested."
     if outcome.verdict == "found":
         more = "higher" if outcome.estimate > 0 else "lower"
-        return f"{more} with {treated} than with {control} (p {rounded(p)})."
+        return f"{more} with {treated} than with {control} (p {probability(p)})."
     if outcome.verdict == "no difference":
-        return f"no difference larger than {margin} (90 % interval {_ends(outcome, outcome.least, outcome.most)})."
+        return f"no difference larger than {margin}."
     if math.isfinite(outcome.margin):
-        return f"cannot tell whether {treated} and {control} differ by {margin} or more."
-    return f"a difference is not shown (p {rounded(p)})."
-
-
-def rounded(p: float) -> str:
-    """A p value to two digits.
-
-    >>> rounded(0.00001), rounded(0.0321), rounded(0.9998)
-    ('< 0.0001', '0.032', '1.0')
-    """
-    return "< 0.0001" if p < 5e-5 else f"{p:#.2g}"
+        return f"inconclusive whether {treated} and {control} differ by {margin} or more."
+    return f"a difference is not shown (p {probability(p)})."
 
 
 def sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
     """A difference of an outcome: in points where it is 0 or 1."""
     if outcome.is_binary:
-        return decimals(100 * value, 1) + (" points" if unit else "")
+        text = decimals(100 * value, 1)
+        return text + (f" point{'' if text.lstrip('−') == '1.0' else 's'}" if unit else "")
     return decimals(value)
 
 
@@ -331,7 +345,7 @@ def _kept(outcome: MatchedOutcome) -> str:
     p = outcome.adjusted_p_groups if math.isfinite(outcome.adjusted_p_groups) else outcome.adjusted.p
     if not math.isfinite(p):
         return ", which is not tested"
-    return "" if p <= ALPHA else f", which does not show a difference (p {rounded(p)})"
+    return "" if p <= ALPHA else f", which does not show a difference (p {probability(p)})"
 
 
 def _with_interval(outcome: MatchedOutcome, found: _Difference) -> Markup:

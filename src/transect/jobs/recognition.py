@@ -52,6 +52,7 @@ from transect.experiment.picture_embeddings import Asked, embed
 from transect.job import Content, Finished, Job, Option, function
 from transect.protocols import TargetLike
 from transect.records import Estimate
+from transect.reports.answer_picture import Judged, mark_of, picture, valued
 from transect.reports.blocks import Block, DotPlot, Facts, Folded, Heading, Paragraph, Part, Plots
 from transect.reports.columns import Column, Table, probability, shown, significant
 from transect.reports.drawing import svg
@@ -345,6 +346,7 @@ class Recognition(Job[RecognitionNumbers]):
         return Content(
             title=f"Face recognition by {numbers.group}",
             question=f"By {numbers.embeddings}: whose faces fail to match, whose match falsely{still}?",
+            picture=_picture(numbers),
             answer=tuple(_sentences(numbers)),
             remarks=tuple(_remarks(numbers)),
             first=tuple(_first(numbers)),
@@ -495,6 +497,28 @@ def _rows(numbers: RecognitionNumbers) -> Iterator[dict[str, object]]:
     for name, group, rates in _by_group(numbers):
         of_group = {key: getattr(group, key) for key in counts}
         yield {"sample": name, **of_group, **{key: getattr(rates, key) for key in rates.__slots__}}
+
+
+def _picture(numbers: RecognitionNumbers) -> list[Block]:
+    """The largest difference between groups of each rate, in each sample."""
+    at = numbers.thresholds[0].threshold
+    gaps = [(n, gap) for n, sample in numbers.samples.items() for gap in sample.largest_gaps if gap.threshold == at]
+    rows = [
+        Judged(
+            verdict="found" if gap.low > 0 else "cannot tell",
+            about=_WORDS[gap.rate][0],
+            detail=f"{gap.group} minus {gap.other}, {TITLES[name].lower()}",
+            value=valued(f"{_rounded(gap.estimate)} points", f"{_rounded(gap.low)} to {_rounded(gap.high)}"),
+            mark=mark_of(gap),
+        )
+        for name, gap in gaps
+    ]
+    meanings = {"found": "found, of all pairs of groups", "cannot tell": "inconclusive"}
+    return picture(rows, meanings, "Largest difference between groups with its 95 % interval")
+
+
+def _rounded(share: float) -> str:
+    return significant(100 * share, 2)
 
 
 def _sentences(numbers: RecognitionNumbers) -> Iterator[Markup]:

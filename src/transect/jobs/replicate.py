@@ -17,7 +17,6 @@ from transect.analysis.replicated.conclusions import (
     OPPOSITE,
     Combined,
     Finding,
-    InWorld,
     ReplicateNumbers,
     World,
     about,
@@ -28,20 +27,15 @@ from transect.analysis.replicated.conclusions import (
 )
 from transect.analysis.replicated.replicating import replicate_runs
 from transect.job import Content, Job, Option, Out, function
-from transect.reports.blocks import Block, Bullets, DotPlot, Folded, Heading, Paragraph, Part, Row
+from transect.reports.answer_picture import Judged, mark_of, picture, valued
+from transect.reports.blocks import Block, Bullets, Folded, Heading, Paragraph, Part
 from transect.reports.columns import Column, Table
-from transect.reports.document import finite
-from transect.reports.drawing import svg as drawing
-from transect.reports.drawing.estimates import Mark, row
-from transect.reports.drawing.estimates import told as told_of
-from transect.reports.drawing.svg import Scale
+from transect.reports.next_steps import Step, listed
 from transect.reports.wording import short_name
 from transect.runs import report_options, working_folders
 from transect.runs.json_records import plain
 from transect.runs.wording import counted
 
-_SHOWN: Final = 12
-"""Effects whose plots are not folded."""
 _LIMITS: Final = (
     "Worlds are not drawn at random: what holds in these need not hold in another.",
     "That an effect replicates says nothing of its cause. An unadjusted association in images as they are includes "
@@ -67,6 +61,12 @@ _COMBINED: Final = (
     "The effect on photographs is the rendered effect of all subjects plus what rendering gets wrong, measured on the "
     "subjects that are in both runs (prediction-powered inference). A rendering that is wrong costs width and not "
     "validity; its weight is estimated. The subjects in both must be a random sample of those that were rendered."
+)
+
+
+_STEPS: Final = (
+    Step("Look at the images of each world:", ["transect view RUN"]),
+    Step("Plan the subjects that would decide what is inconclusive:", ["transect plan --pilot RUN --margin 0.02"]),
 )
 
 
@@ -133,9 +133,11 @@ class Replicate(Job[ReplicateNumbers]):
         return Content(
             title=f"{', '.join(titled) or 'Effects'} in {counted(len(numbers.worlds), 'world')}",
             question="Which effects are found in every world, and which are of one world alone?",
+            picture=_picture(numbers),
             answer=list(map(_marked, numbers.answer)),
             remarks=[f"{note.rstrip('.')}." for note in numbers.notes],
             first=[
+                *listed(_STEPS[: 1 + any(finding.verdict == "cannot tell" for finding in numbers.findings)]),
                 Table("Worlds", numbers.worlds, WORLDS),
                 Folded("What this comparison cannot show", (Bullets(_LIMITS, "limits"),)),
             ],
@@ -164,6 +166,24 @@ def _by_world(numbers: ReplicateNumbers) -> pa.Table:
         for world in finding.worlds
     ]
     return pa.Table.from_pylist(rows)
+
+
+def _picture(numbers: ReplicateNumbers) -> list[Block]:
+    """Each effect in each of its worlds, in the order of the findings."""
+    rows = [
+        Judged(
+            verdict="found" if world.seen else "cannot tell" if math.isfinite(world.estimate) else "not estimable",
+            about=about(finding)[0].upper() + about(finding)[1:],
+            detail=f"in {world.world}",
+            value=valued(size(world.estimate, finding.unit), interval(world.low, world.high, finding.unit)),
+            mark=mark_of(world),
+            unit=finding.unit,
+        )
+        for finding in numbers.findings
+        for world in finding.worlds
+    ]
+    meanings = {"found": "found in that world", "cannot tell": "not found", "not estimable": "not estimable"}
+    return picture(rows, meanings, "Change of the outcome with its 95 % interval")
 
 
 def _marked(text: str) -> str:
@@ -232,60 +252,12 @@ def _all(numbers: ReplicateNumbers) -> Table[Finding]:
 
 
 def _effects(numbers: ReplicateNumbers) -> Iterator[Block]:
-    """A forest plot for each finding, under the verdict."""
-    plots = [(finding, _forest(numbers, finding, f"effect-{at}")) for at, finding in enumerate(numbers.findings)]
-    yield Paragraph(
-        "Filled marks: the world’s own report calls the effect significant. Hollow marks: it does not. Lines are 95 % "
-        "intervals.",
-        "key",
-    )
-    yield from _under_verdicts(plots[:_SHOWN])
-    if plots[_SHOWN:]:
-        inner = tuple(_under_verdicts(plots[_SHOWN:]))
-        yield Folded(counted(len(plots) - _SHOWN, "more effect"), inner)
-
-
-def _under_verdicts(plots: Sequence[tuple[Finding, DotPlot]]) -> Iterator[Block]:
+    """Every finding in words, under its verdict."""
     for standing, (mark, word) in MARKS.items():
-        chosen = [(finding, plot) for finding, plot in plots if finding.verdict == standing]
-        if chosen:
+        texts = [finding.text for finding in numbers.findings if finding.verdict == standing]
+        if texts:
             yield Heading(f"{mark} {word.capitalize()}")
-        for finding, plot in chosen:
-            yield plot
-            yield Paragraph(finding.text, "fine")
-
-
-def _forest(numbers: ReplicateNumbers, finding: Finding, name: str) -> DotPlot:
-    points = finding.unit == "proportion"
-    values = [end for world in finding.worlds for end in (world.estimate, world.low, world.high)]
-    scale = drawing.covering(finite(values))
-    kinds = {world.name: world.kind for world in numbers.worlds}
-    rows = [
-        _row(world, kinds.get(world.world, ""), finding, f"{name}-{at}", scale)
-        for at, world in enumerate(finding.worlds)
-    ]
-    title = ", ".join(about(finding).rsplit(" on the ", 1))
-    scaled = " (slope, times this span)" if finding.scaled else ""
-    called = models(numbers.findings)[finding.digest]
-    model = f"{called}: " if called else ""
-    unit = "points" if points else finding.unit
-    caption = Markup("<strong>{}{}</strong>, {}{}").format(model, title, unit, scaled)
-    return DotPlot(caption, drawing.ticks_across(scale, points), rows)
-
-
-def _row(world: InWorld, kind: str, finding: Finding, name: str, scale: Scale) -> Row:
-    value, low, high = (end if math.isfinite(end) else None for end in (world.estimate, world.low, world.high))
-    mark = Mark(x=0.0, value=value, low=low, high=high)
-    told = told_of(mark, "; the world shows it" if world.seen else "; the world alone shows no effect")
-    title, ticks = f"{world.world}: {about(finding)}", drawing.ticks_across(scale, hundredfold=False)
-    drawn = row(name, title, told, [(mark, None, world.seen)], scale, ticks)
-    if not math.isfinite(world.estimate):
-        shown = f"not estimable: {world.reason}" if world.reason else "not estimable"
-    else:
-        ends, why = interval(world.low, world.high, finding.unit), f": {world.reason}" if world.reason else ""
-        shown = f"{number(world.estimate, finding.unit, signed=True)} ({ends}{why})"
-    label = f"{world.world} ({kind})" if kind not in ("", world.world) else world.world
-    return Row(label, drawn, shown, world.seen)
+            yield Bullets(texts, "limits")
 
 
 def _combined(numbers: ReplicateNumbers) -> Iterator[Block]:

@@ -39,12 +39,14 @@ from transect.job import AnyJob, Content, Job, Option, Out, function
 from transect.protocols import Generator, TargetLike
 from transect.records import Estimate
 from transect.reports import builder
-from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Part, Plot, Plots, TextTable
+from transect.reports.answer_picture import MOST
+from transect.reports.blocks import Block, Dots, Facts, Folded, Heading, Paragraph, Part, Plot, Plots, TextTable
 from transect.reports.builder import data_address
 from transect.reports.columns import Column, Table, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.maps import MAP_HEIGHT, Field, Frame, heat_map
 from transect.reports.drawing.svg import Tick, joined, tag
+from transect.reports.next_steps import Step, listed
 from transect.runs.capabilities import for_attributes
 from transect.runs.folder import RunFolder, slug
 from transect.runs.parts import Progress, resumable
@@ -259,11 +261,12 @@ def content_of(numbers: SearchNumbers) -> Content:
     return Content(
         title=f"Where does {numbers.target} fail?",
         question=f"{asked_of(numbers.outcome)} A search with {counted(numbers.calls, 'image')} over {names}.",
+        picture=_picture(numbers),
         answer=answer,
         remarks=[" ".join(_counted(numbers))],
         warnings=[str(warning) for section in numbers.sections for warning in section.warnings],
         notes=[_RENDERED],
-        first=[*_strip(pictures, numbers.failures), Facts(list(_facts(numbers)))],
+        first=[*_strip(pictures, numbers.failures), *listed(_STEPS), Facts(list(_facts(numbers)))],
         parts=(
             Part("regions", "Regions", tuple(_regions(numbers))),
             Part("failures", "Failures", tuple(_gallery(pictures, numbers.failures) if len(pictures) > STRIP else ())),
@@ -275,6 +278,25 @@ def content_of(numbers: SearchNumbers) -> Content:
         rows=numbers.answers,
         terminal=[_calls(numbers), *answer, Table("Rates", rates, RATES)],
     )
+
+
+_STEPS: Final = (
+    Step("Look at all failures:", ["transect view ."]),
+    Step(
+        "Measure what each attribute of the region causes:",
+        ["transect audit MODEL --vary ATTRIBUTE --vary ATTRIBUTE --out ../audit"],
+    ),
+)
+
+
+def _picture(numbers: SearchNumbers) -> list[Block]:
+    """The rates of the regions and the overall rate."""
+    named = [*((region.rule, region) for region in numbers.regions[:MOST]), ("whole space", numbers.estimate)]
+    rates = [each for each in named if not math.isnan(each[1].rate)]
+    if not rates:
+        return []
+    caption = "Failures, % of images, with intervals"
+    return [Dots(caption, "answer", rates, lambda each: each[0], lambda each: _estimate(each[1]))]
 
 
 def _estimate(one: Region | OverallRate) -> Estimate:
@@ -360,7 +382,7 @@ def _calls(numbers: SearchNumbers) -> str:
 
 def _facts(numbers: SearchNumbers) -> Iterator[tuple[str, str]]:
     yield "failures", f"{numbers.failures:,}"
-    yield "failures far apart", f"{numbers.distinct_failures:,}"
+    yield "distinct failures", f"{numbers.distinct_failures:,}"
     yield "calls without a valid answer", f"{numbers.failed:,}"
     yield "calls paid", f"{numbers.paid_calls:,}"
     yield "cost", shown(numbers.cost, "number")
@@ -368,7 +390,7 @@ def _facts(numbers: SearchNumbers) -> Iterator[tuple[str, str]]:
 
 def _gallery(pictures: Sequence[FailurePicture], failures: int) -> list[Block]:
     """The block of a gallery; nothing without a picture. failures: how many there are in all."""
-    chosen = f"{len(pictures)} of {failures} failures, far apart where possible"
+    chosen = f"{len(pictures)} of {failures} failures, chosen to be diverse"
     shown = chosen if len(pictures) < failures else "All failures"
     text = f"{shown}, in the order of the calls; below each picture is its call."
     return [Paragraph(text), tag("div", joined(map(_figure, pictures)), class_="shots")]

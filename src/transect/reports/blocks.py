@@ -39,7 +39,7 @@ class Heading:
 @final
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of the page, set off: sentences, remarks in small type, and what else belongs to it."""
+    """The answer of the page, set off: what shows it in one look, sentences, remarks in small type."""
 
     sentences: Sequence[str]
     remarks: Sequence[str] = ()

@@ -125,7 +125,8 @@ def _enclosing(block: Answer | Picture | Folded | Subsection) -> Markup:
     match block:
         case Answer():
             texts = [*map(Paragraph, block.sentences), *(Paragraph(text, "fine") for text in block.remarks)]
-            return tag("div", drawn([*texts, *block.blocks]), class_="answer")
+            look = tag("div", drawn(block.blocks), class_="answer look") if block.blocks else Markup()
+            return look + tag("div", drawn(texts), class_="answer")
         case Subsection():
             heading = tag("h3", block.title, id=f"{block.name}-heading")
             inner = heading + drawn(block.blocks)

@@ -132,5 +132,9 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 
 def probability(p: float | None) -> str:
-    """A p value."""
-    return "< 0.0001" if p is not None and p < 5e-5 else decimals(p, 4)
+    """A p value to three decimals.
+
+    >>> probability(0.00042), probability(0.0321)
+    ('< 0.001', '0.032')
+    """
+    return "< 0.001" if p is not None and p < 0.001 else decimals(p, 3)

@@ -20,9 +20,9 @@ from transect.reports.columns import AnyTable
 class Content:
     """What is shown of a job's numbers.
 
-    answer: sentences, the first of which is the headline; question: that the page answers. remarks: how to read the
-    answer; notes: what to know before you use the numbers. table: the main one; rows: the result's, by default the
-    same, or what reads them. parts: of the page, before the table, or what makes them where that takes long; after:
+    answer: sentences, the first of which is the headline; question: that the page answers. picture: shows the answer
+    in one look. remarks: how to read it; notes: what to know before you use the numbers. table: the main one; rows: the
+    result's, by default the same, or what reads them. parts: of the page, before the table, or what makes them where that takes long; after:
     below the table, which is left out where a part has it. first: blocks of the first screen; style: rules of this page
     alone. sources: works cited. terminal: lines and tables there, by default the headline and the table; warnings:
     below them.
@@ -33,6 +33,7 @@ class Content:
     table: AnyTable | None = None
     rows: AnyTable | pa.Table | Callable[[], pa.Table] | None = None
     question: str = ""
+    picture: Sequence[blocks.Block] = ()
     remarks: Sequence[str] = ()
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
@@ -46,7 +47,8 @@ class Content:
     def page(self) -> Page:
         """The page: the answer, what to know, the parts, the table, what stands after it, the sources."""
         said = [*self.warnings, *self.notes]
-        first = summary(Answer(self.answer, self.remarks), *self.first, *(Paragraph(text, "note") for text in said))
+        answer = Answer(self.answer, self.remarks, self.picture)
+        first = summary(answer, *self.first, *(Paragraph(text, "note") for text in said))
         own = self.parts() if callable(self.parts) else self.parts
         shown = any(_has(part.blocks, self.table) for part in (*own, *self.after))
         table = [Part("table", self.table.title, (self.table,))] if self.table and not shown else []

@@ -16,6 +16,7 @@ from typing import Any, Generic, Literal, TypeVar, final
 
 from markupsafe import Markup, escape
 
+from transect.reports.columns import probability
 from transect.reports.entries import JsonObject
 from transect.reports.results import Results, tree
 
@@ -28,7 +29,6 @@ whole.
 """
 
 NOT_ESTIMABLE = "not estimable"
-_SMALLEST_P = 0.001
 _NARROW = 0.05
 _WITHIN_NAMES = re.compile(r"(?<=\w[_:/.])(?=[^\W\d])")
 
@@ -49,7 +49,7 @@ def follow(document: Any, place: str) -> Any:
 def rounded(value: float, style: Style, decimals: int = 1) -> str:
     """The text of a number: true minus sign, no minus before zero. `decimals`: of points, percent, fixed."""
     if style == "p":
-        return f"< {_SMALLEST_P}" if value < _SMALLEST_P else f"{value:.3f}"
+        return probability(value)
     if style == "count":
         text = f"{value:z,.0f}"
     elif style == "name":

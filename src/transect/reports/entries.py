@@ -4,7 +4,7 @@ pictures, standing limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -167,8 +167,6 @@ class TestFamily(Model):
 
 MOST: Final = 10
 """Verdicts in a terminal."""
-ON_FIRST_SCREEN: Final = 4
-"""Verdicts on the page before the rest, which is folded below."""
 MARKS: Final = {
     "found": "▲",
     "not judged": "!",
@@ -183,21 +181,6 @@ MARKS: Final = {
 def kind_of(verdict: str, *, check: bool) -> str:
     """The kind of a verdict: a check is one that was passed; one that failed stands with the other verdicts."""
     return "check" if verdict == "found" and check else verdict
-
-
-def doubted(rows: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str], dict[str, int]]:
-    """The attributes about which nothing is concluded, by target and reason, each with the place of its first row.
-
-    rows: verdict, target, reason and attribute of every verdict.
-
-    >>> doubted([("not judged", "m", "why", "hair"), ("found", "m", "", "hair"), ("not judged", "m", "why", "smile")])
-    {('m', 'why'): {'hair': 0, 'smile': 2}}
-    """
-    about: dict[tuple[str, str], dict[str, int]] = {}
-    for place, (verdict, target, reason, attribute) in enumerate(rows):
-        if verdict == "not judged":
-            about.setdefault((target, reason), {}).setdefault(attribute, place)
-    return about
 
 
 class VerdictEntry(OfOutcome):

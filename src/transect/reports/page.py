@@ -10,14 +10,15 @@ from transect.reports import album, builder
 from transect.reports.blocks import Block, Page
 from transect.reports.closing_parts import closing_parts
 from transect.reports.document import Document
+from transect.reports.drawing.svg import tag
 from transect.reports.entries import JsonObject
 from transect.reports.records import Gallery, Section
 from transect.reports.results import Results, complete, read
 from transect.reports.section_parts import section_parts
 from transect.reports.study_parts import StudyPage, study_part
-from transect.reports.summary import cautions, summary_part
+from transect.reports.summary import about, cautions, summary_part
 from transect.reports.verdicts import Told, told, with_texts
-from transect.runs.folder import write_atomically, write_json
+from transect.runs.folder import begun, write_atomically, write_json
 
 LARGEST_PAGE = 5_000_000
 """Bytes; images are left out, and counted, until the page is smaller."""
@@ -47,27 +48,27 @@ def write(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> Path:
 
 def publish(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> JsonObject:
     """As `write`; returns what `results.json` holds."""
-    document, page = _fit(read(results), gallery)
+    document, page = _fit(read(results), gallery, begun(folder))
     write_json(folder / "results.json", document.tree, indent=1)
     write_atomically(folder / "report.html", page)
     return document.tree
 
 
-def _fit(results: Results, gallery: Gallery) -> tuple[Document, str]:
+def _fit(results: Results, gallery: Gallery, day: str = "") -> tuple[Document, str]:
     """The completed results and the page, with as many images as keep it under the limit."""
     sentences = told(Document(results))
     results = with_texts(results, sentences)
     for budget in _IMAGE_BUDGETS:
         shown = album.choose(gallery, budget)
         document = Document(complete(results, gallery, shown))
-        page = builder.build(page_of(document, shown, sentences))
+        page = builder.build(page_of(document, shown, sentences, day))
         if len(page.encode()) < LARGEST_PAGE:
             break
     return document, page
 
 
-def page_of(document: Document, shown: Gallery, sentences: Told) -> Page:
-    """What the page of an audit shows: its answer, each study, each section, and how it was made."""
+def page_of(document: Document, shown: Gallery, sentences: Told, day: str = "") -> Page:
+    """What the page of an audit shows: its answer, each study, each section, and how it was made. day: of the run."""
     results = document.results
     pictures = {number: _pictures(document, shown, section) for number, section in enumerate(results.sections)}
     parts = (
@@ -76,7 +77,10 @@ def page_of(document: Document, shown: Gallery, sentences: Told) -> Page:
         *section_parts(document, results.sections, pictures),
         *closing_parts(document, reduced=album.any_reduced(shown)),
     )
-    return Page(results.title, parts, document.text("/title"), cautions=list(cautions(document)))
+    title, heading = results.title, document.text("/title")
+    if day:
+        title, heading = f"{title}, {day}", heading + ", " + tag("time", day)
+    return Page(title, parts, heading, cautions=[about(document), *cautions(document)])
 
 
 def _pictures(document: Document, shown: Gallery, section: Section) -> Sequence[Block]:

@@ -98,6 +98,22 @@ def _basis(entry: StudyEntry) -> Markup:
     return caused.format(Markup("They are <strong>total</strong> effects: {}.").format(what_responds(entry)))
 
 
+def what_differs(entry: StudyEntry, attribute: str) -> str:
+    """What differs between images of a subject at two levels of an attribute, with what follows from it."""
+    name = spaced(attribute)
+    if entry.basis != "experimental":
+        return f"These images are of several subjects: they differ in {name} and in whatever goes along with it."
+    generator = GeneratorDescription(entry.spec["generator"])
+    kept = f" ({' and '.join(map(spaced, entry.hold))} held)" if entry.hold else ""
+    if generator.directions:
+        return f"These images differ in {name}{kept}, and in what was not fitted and moves along."
+    if generator.computes_on_photographs or generator.maximum_gain == 0 or attribute not in PARENTS:
+        return f"These images differ in {name}{kept} and in what follows from it in the world's causal model."
+    if "exposure" in entry.hold:
+        return f"These images differ in {name}; the camera's exposure is held."
+    return f"These images differ in {name}, and the camera re-exposed: --hold exposure switches that off."
+
+
 def what_responds(entry: StudyEntry) -> str:
     """What total effects of a study hold besides what was set, in words: a camera's exposure only where it responds."""
     generator, varied = GeneratorDescription(entry.spec["generator"]), {each.name: each for each in entry.attributes}

@@ -13,22 +13,27 @@ from markupsafe import Markup
 
 from transect.effects.outcomes import OF_TRUTH
 from transect.reports import album, verdicts
+from transect.reports.answer_picture import picture
 from transect.reports.blocks import Answer, Block, Bullets, Folded, Paragraph, Part, summary
 from transect.reports.closing_parts import computed_on_photographs
 from transect.reports.document import Document, Entry
 from transect.reports.drawing.svg import joined, tag
+from transect.reports.next_steps import next_steps
 from transect.reports.records import Gallery
-from transect.reports.results import StudyEntry, significant
-from transect.reports.verdicts import noun, people_repeat
-from transect.reports.wording import ATTRIBUTE_NOTE, correction, effect_style, listed, outcome_words
+from transect.reports.results import StudyEntry, names_of, significant
+from transect.reports.study_parts import what_differs
+from transect.reports.verdicts import people_repeat, titled
+from transect.reports.wording import ATTRIBUTE_NOTE, correction, effect_style, listed, outcome_words, short_name
 from transect.runs.wording import spaced
 
+_MOST_NAMES: Final = 3
 _REACHED: Final = Markup(
     "A difference is found where its test is significant after correction. No difference larger than the margin: two "
-    "one-sided tests show that the difference of every pair of levels lies inside the margin, so that a difference as "
-    "large as the margin is overlooked in at most one of twenty audits. Each attribute and outcome is judged by "
-    "itself: of many that differ, one may be overlooked more often. Otherwise the data cannot tell. State the margin "
-    "with <code>--margin</code>; without, it is two percentage points for rates."
+    "one-sided tests, whose intervals are narrower than those that are shown, place the difference of every pair of "
+    "levels inside the margin, so that a difference as large as the margin is overlooked in at most one of twenty "
+    "audits. Each attribute and outcome is judged separately: of many that differ, one may be overlooked more often. "
+    "Otherwise the verdict is inconclusive. State the margin with <code>--margin</code>; the default is two percentage "
+    "points for rates."
 )
 
 
@@ -42,22 +47,61 @@ def cautions(document: Document) -> Iterator[Block]:
         yield tag("div", Markup("<strong>Check first.</strong>") + items, class_="notice")
 
 
+def about(document: Document) -> Paragraph:
+    """Which models, where the title does not say it, and how many images of whom they saw."""
+    places = [document.entry("studies", number) for number in range(len(document.results.studies))]
+    shown = [
+        Markup("{}{}, {}").format(
+            Markup("{}: ").format(place.text("name")) if places[1:] else "",
+            _subjects(place),
+            place.counted("images", "image"),
+        )
+        for place in places
+    ]
+    names = list(dict.fromkeys(short_name(name) for place in places for name in names_of(place.row)))
+    unnamed = [name for name in names if name not in document.results.title]
+    whose = Markup("{}: ").format(", ".join(unnamed)) if len(unnamed) <= _MOST_NAMES and unnamed else Markup()
+    return Paragraph(whose + Markup("; ").join(shown), "fine")
+
+
 def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -> Part:
     """The first part: verdicts, an example, and what is folded below."""
-    first, rest = verdicts.cut(verdicts.groups(document, sentences))
-    answer: list[Block] = _listed(first) or [Paragraph("No verdict: no attribute was compared.")]
+    shows = picture(verdicts.judged(document), _meanings(document), _change(document))
+    said = verdicts.opening(document, sentences) or ["No verdict: no attribute was compared."]
+    worlds: list[Block] = []
     if replicated := document.texts("/replicated"):
-        answer += [tag("h3", "In several worlds", class_="verdict"), Bullets(replicated, "verdicts")]
+        worlds = [tag("h3", "In several worlds", class_="verdict"), Bullets(replicated, "verdicts")]
     strip, limits = _strongest(document, shown), document.texts("/limits")
     questions = [Paragraph(question(document, study)) for study in range(len(document.results.studies))]
+    listed_all = _listed(verdicts.groups(document, sentences))
     return summary(
-        Answer((), blocks=answer),
-        *([Folded("Further verdicts", _listed(rest))] if rest else []),
-        *([strip] if strip else []),
+        Answer(said, blocks=shows),
+        *worlds,
+        *next_steps(document),
+        *strip,
+        *([Folded("All verdicts in words", listed_all)] if listed_all else []),
         Folded("What was shown", [tag("p", document.text("/question"), class_="question"), *questions]),
         Folded("What this audit cannot show", [Bullets(limits, "limits"), Paragraph(ATTRIBUTE_NOTE, "note")]),
         Folded("How verdicts are reached", [Paragraph(_REACHED), Paragraph(family_words(document))]),
     )
+
+
+def _change(document: Document) -> Markup:
+    """What the axis of the picture shows."""
+    return Markup("Change of the outcome with its {} % interval").format(document.level("/family/confidence"))
+
+
+def _meanings(document: Document) -> dict[str, str | Markup]:
+    """What the marks of the picture mean."""
+    tests = document.counted("/family/size", "test")
+    return {
+        "found": Markup("found, after correction for {}").format(tests),
+        "check": "reacts as it should",
+        "no difference": "none larger than the margin",
+        "cannot tell": "inconclusive",
+        "not judged": "not judged",
+        "not estimable": "not estimable",
+    }
 
 
 def _listed(groups: tuple[verdicts.Group, ...]) -> list[Block]:
@@ -69,15 +113,18 @@ def _listed(groups: tuple[verdicts.Group, ...]) -> list[Block]:
     return blocks
 
 
-def _strongest(document: Document, shown: Gallery) -> Markup | None:
-    """Images along the attribute of the first difference that was found, or of the first interaction; None without."""
+def _strongest(document: Document, shown: Gallery) -> list[Block]:
+    """Images along the attribute of the first difference or interaction found, and what differs in them."""
     results = document.results
     found = [row for row in results.verdicts if row.verdict == "found" and not row.check]
     crossed = [results.interactions[row.interaction] for row in results.found_interactions]
     chosen = [(row.study, row.target, row.attribute) for row in found]
     chosen += [(row.study, row.target, name) for row in crossed for name in row.attributes]
-    strips = (album.strip_along(document, shown, whose) for whose in chosen)
-    return next((strip for strip in strips if strip is not None), None)
+    for whose in chosen:
+        if strip := album.strip_along(document, shown, whose):
+            study = results.studies[document.study(whose[0])]
+            return [strip, Paragraph(what_differs(study, whose[2]), "fine")]
+    return []
 
 
 def alarms(document: Document) -> Iterator[Markup]:
@@ -142,9 +189,7 @@ def question(document: Document, study: int) -> Markup:
 
 
 def _subjects(study: Entry[StudyEntry]) -> Markup:
-    rendered = study.row.basis == "experimental" and noun(study.row)[0] == "subject"
-    words = ("rendered subject", "rendered subjects") if rendered else noun(study.row)
-    of = study.counted("subjects", *words)
+    of = study.counted("subjects", *titled(study.row))
     if not people_repeat(study.row):
         return of
     return Markup("{} of {}").format(study.counted("spec/design/subjects", "photograph"), of)
@@ -177,9 +222,9 @@ def _selected(document: Document) -> Markup:
     if not selection.effects or len(selection.effects) >= selection.of:
         return Markup()
     return Markup(
-        " The differences listed were selected of {} because they are significant, and effects so selected look larger "
-        "than they are. So each also has a wider interval (of these on average at most one in twenty misses), and its "
-        "likely value, the estimate shrunk towards zero."
+        " The differences listed were selected from {} because they are significant, and effects so selected look "
+        "larger than they are: <code>selection</code> in <code>results.json</code> has a wider interval of each (of "
+        "these on average at most one in twenty misses) and its likely value, the estimate shrunk towards zero."
     ).format(document.counted("/selection/of", "comparison"))
 
 

@@ -5,32 +5,35 @@ A sentence is Markup whose numbers are printed by the document.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, final
 
 from markupsafe import Markup, escape
 
-from transect.reports.document import Document, Entry, Style, breakable, decimals_for, rounded
+from transect.reports.answer_picture import Judged, valued
+from transect.reports.document import Document, Entry, Style, breakable, decimals_for
+from transect.reports.drawing.estimates import Mark
 from transect.reports.entries import (
     MARKS,
-    ON_FIRST_SCREEN,
     ComparedEntry,
     EffectEntry,
     FoundInteraction,
+    OfOutcome,
     VerdictEntry,
-    doubted,
     kind_of,
 )
-from transect.reports.results import PickedEntry, Results, StudyEntry, names_of
+from transect.reports.results import Results, StudyEntry, names_of, read
 from transect.reports.wording import effect_style, level, listed, outcome_words, rate_style, short_name, with_unit
 from transect.runs.spec import GeneratorDescription
-from transect.runs.wording import spaced
+from transect.runs.wording import counted, spaced
 
 Effect = Entry[EffectEntry]
-Judged = Entry[VerdictEntry]
+Verdict = Entry[VerdictEntry]
 Crossed = Entry[ComparedEntry]
 Worded = TypeVar("Worded", VerdictEntry, FoundInteraction)
+_OPENING: Final = ("found", "not judged", "cannot tell", "no difference", "check", "not estimable")
+MOST_SENTENCES: Final = 3
 UNADJUSTED: Final = "not adjusted for other attributes"
 """Which estimate a verdict on observed images rests on."""
 
@@ -42,11 +45,60 @@ def finding(document: Document, index: int) -> Markup:
     return _difference(document, effect, about) + _few_subjects(document, effect)
 
 
+def judged(document: Document) -> list[Judged]:
+    """Every verdict on an effect as a row of the picture, in the order of the page."""
+    never = unchanging(document.results)
+    rows: list[Verdict] = [row for row in document.entries("verdicts") if whose(row.row) not in never]
+    return [_row(document, row, effect) for row in rows if (effect := _effect(document, row)) is not None]
+
+
+def _row(document: Document, verdict: Verdict, effect: Effect) -> Judged:
+    row, style = effect.row, effect_style(effect.row.unit)
+    change = _from_to(document, effect)
+    ends = Markup("no interval")
+    if row.low is not None and row.high is not None:
+        ends = _ends(effect, style, decimals_for(row.low, row.high), signed=True)
+    return Judged(
+        verdict=kind_of(verdict.row.verdict, check=verdict.row.check),
+        about=spaced(row.attribute).capitalize(),
+        detail=Markup("{}, {}").format(change, measured(document, verdict, _unit(document, verdict))),
+        value=valued(_size(effect, signed=True), ends),
+        mark=Mark(x=0.0, value=row.estimate, low=row.low, high=row.high, place=f"{effect.place}/estimate"),
+        unit=row.unit,
+        margin=verdict.row.margin,
+    )
+
+
+def opening(document: Document, sentences: Told) -> list[Markup]:
+    """The answer in at most three sentences: what was found, what cannot be judged, what is open, what is none."""
+    kinds = {group.kind: group.sentences for group in groups(document, sentences)[::-1]}
+    kept = [kinds.get(kind, ())[: 2 if kind == "found" else 1] for kind in _OPENING]
+    return [text for texts in kept for text in texts][:MOST_SENTENCES]
+
+
 def noun(study: StudyEntry) -> tuple[str, str]:
     """What the subjects of a study are called, one and several: people where photographs repeat them."""
-    if study.basis != "experimental" or not GeneratorDescription(study.spec["generator"]).edits_photographs:
-        return "subject", "subjects"
-    return ("person", "people") if people_repeat(study) else ("photograph", "photographs")
+    generator = GeneratorDescription(study.spec["generator"])
+    if generator.of_photographs or generator.edits_photographs:
+        repeat = people_repeat(study) or (generator.of_photographs and study.subjects < study.images)
+        return ("person", "people") if repeat else ("photograph", "photographs")
+    return "subject", "subjects"
+
+
+def titled(study: StudyEntry) -> tuple[str, str]:
+    """What subjects are called in a title: those of FaceWorld are rendered people."""
+    generator = GeneratorDescription(study.spec["generator"])
+    return ("rendered person", "rendered people") if generator.name == "faceworld" else noun(study)
+
+
+def subjects_words(study: StudyEntry) -> str:
+    """How many subjects of which kind a study has: "100 rendered people", "30 photographs of 12 people"."""
+    people = counted(study.subjects, *titled(study))
+    if GeneratorDescription(study.spec["generator"]).of_photographs:
+        return counted(study.images, "photograph")
+    if people_repeat(study):
+        return f"{counted(study.spec['design']['subjects'], 'photograph')} of {people}"
+    return people
 
 
 def people_repeat(study: StudyEntry) -> bool:
@@ -65,7 +117,7 @@ def _few_subjects(document: Document, effect: Effect) -> Markup:
     if effect.row.n_subjects >= study.row.subjects:
         return Markup()
     of = study.counted("subjects", *noun(study.row))
-    return Markup(" It rests on {} of {}.").format(effect.count("n_subjects"), of)
+    return Markup(" Based on {} of {}.").format(effect.count("n_subjects"), of)
 
 
 def _difference(document: Document, effect: Effect, subject: Markup) -> Markup:
@@ -131,51 +183,35 @@ def _size(effect: Effect, *, negated: bool = False, signed: bool = False) -> Mar
     style, decimals = effect_style(effect.row.unit), decimals_for(effect.row.low, effect.row.high)
     size, unit = effect.number("estimate", style, decimals, negated=negated, signed=signed), effect.row.unit
     unit = unit.split(" per ")[0]
-    return Markup("{}{}").format(size, _points(style) or ("" if unit in ("score", "") else f" {unit}"))
+    return Markup("{}{}").format(size, _points(style, size) or ("" if unit in ("score", "") else f" {unit}"))
 
 
-def _points(style: Style) -> str:
-    return " points" if style == "points" else ""
+def _points(style: Style, size: Markup) -> str:
+    """The unit of a printed number: "1 point", "−1 point", "14 points"."""
+    one = size.striptags().lstrip("+−") == "1"
+    return "" if style != "points" else " point" if one else " points"
 
 
-def _ends(row: Entry[Any], style: Style, decimals: int, *, negated: bool) -> Markup:
+def _ends(row: Entry[Any], style: Style, decimals: int, *, negated: bool = False, signed: bool = False) -> Markup:
     names = ("high", "low") if negated else ("low", "high")
-    low, high = (row.number(end, style, decimals, negated=negated) for end in names)
+    low, high = (row.number(end, style, decimals, negated=negated, signed=signed) for end in names)
     return Markup("{} to {}").format(low, high)
 
 
 def _interval(document: Document, effect: Effect, *, negated: bool = False) -> Markup:
-    """The interval of an effect; of a picked one also what its selection leaves: a wider one, a smaller estimate."""
+    """The interval of an effect."""
     row = effect.row
     if row.low is None or row.high is None:
         return Markup("no interval can be given")
-    style, decimals = effect_style(row.unit), decimals_for(row.low, row.high)
-    shown = _ends(effect, style, decimals, negated=negated)
-    interval = Markup("{} % interval {}").format(document.level("/family/confidence"), shown)
-    picked = _picked(document, effect)
-    if picked is None:
-        return interval
-    ends, words = _ends(picked, style, decimals, negated=negated), Markup("")
-    drawn = picked.row.shrunken
-    if drawn is not None and rounded(row.estimate or 0.0, style, decimals) != rounded(drawn, style, decimals):
-        words = Markup(", likely {}").format(picked.number("shrunken", style, decimals, negated=negated))
-    corrected = Markup("{}; corrected for selection, {} %: {}{}")
-    return corrected.format(interval, document.level("/selection/confidence"), ends, words)
-
-
-def _picked(document: Document, effect: Effect) -> Entry[PickedEntry] | None:
-    """The interval that allows for the selection of an effect; None where it was not picked of more."""
-    selection = document.results.selection
-    rows = [Entry(document, f"/selection/effects/{k}", row) for k, row in enumerate(selection.effects)]
-    own = (each for each in rows if effect.place == f"/effects/{each.row.effect}" and each.row.low is not None)
-    return next(own, None) if len(rows) < selection.of else None
+    shown = _ends(effect, effect_style(row.unit), decimals_for(row.low, row.high), negated=negated)
+    return Markup("{} % interval {}").format(document.level("/family/confidence"), shown)
 
 
 _HEADINGS: Final = {
     "found": "Differences found",
     "not judged": "Not judged",
-    "cannot tell": "Cannot tell",
-    "no difference": "No difference larger than",
+    "cannot tell": "Inconclusive",
+    "no difference": "No difference larger than the margin",
     "not estimable": "Not estimable",
     "check": "Checks that the target works",
 }
@@ -188,17 +224,8 @@ class Group:
 
     kind: str
     mark: str
-    heading: Markup
+    heading: str
     sentences: tuple[Markup, ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A verdict in words: alone, and under the heading of its kind, which may state the margin."""
-
-    alone: Markup
-    listed: Markup
 
 
 @final
@@ -206,7 +233,7 @@ class Sentence:
 class Told:
     """All verdicts of some results in words, and the interactions that were found."""
 
-    verdicts: tuple[Sentence, ...]
+    verdicts: tuple[Markup, ...]
     interactions: tuple[Markup, ...]
 
 
@@ -219,36 +246,69 @@ def told(document: Document) -> Told:
 
 
 def groups(document: Document, sentences: Told) -> tuple[Group, ...]:
-    """All verdicts by kind: differences and interactions found, what cannot be told, no difference, checks."""
+    """All verdicts by kind: differences and interactions found, what is open, no difference, checks."""
     rows: dict[str, list[Markup]] = {kind: [] for kind in MARKS}
-    for entry, words in zip(document.results.verdicts, sentences.verdicts, strict=True):
-        if entry.verdict != "not judged":
-            rows[_kind(entry)].append(words.listed)
+    never, constant = unchanging(document.results), []
+    for place, words in enumerate(sentences.verdicts):
+        entry: Verdict = document.entry("verdicts", place)
+        if whose(entry.row) in never:
+            constant.append(_constant(document, entry, never[whose(entry.row)]))
+        elif entry.row.verdict != "not judged":
+            rows[kind_of(entry.row.verdict, check=entry.row.check)].append(words)
     rows["not judged"] = _not_judged(document)
     rows["found"] = _in_turn(rows["found"], sentences.interactions)
-    return tuple(
-        Group(kind, mark, _heading(document, kind, _HEADINGS[kind]), tuple(rows[kind]))
-        for kind, mark in MARKS.items()
-        if rows[kind]
+    found = [Group(kind, mark, _HEADINGS[kind], tuple(rows[kind])) for kind, mark in MARKS.items() if rows[kind]]
+    if constant:
+        same = tuple(dict.fromkeys(constant))
+        found.append(Group("not estimable", MARKS["not estimable"], "The same for every image", same))
+    return tuple(found)
+
+
+def lines(results: Mapping[str, Any]) -> list[str]:
+    """Every verdict in words, after the mark of its kind, in the order of the page."""
+    document = Document(read(results))
+    grouped = groups(document, told(document))
+    return [f"{group.mark} {sentence.striptags()}" for group in grouped for sentence in group.sentences]
+
+
+Whose = tuple[str, str, str]
+"""Study, target and outcome."""
+
+
+def whose(row: OfOutcome) -> Whose:
+    """What outcome of which target a row is about."""
+    return row.study, row.target, row.outcome
+
+
+def unchanging(results: Results) -> dict[Whose, int]:
+    """Outcomes without a verdict to list, since they never or always occurred: the index of each one's overall rate."""
+    rates = {whose(rate): place for place, rate in enumerate(results.rates) if not rate.order and rate.rate in (0, 1)}
+    shares = {whose(effect) for effect in results.effects if effect.unit.partition(" per ")[0] == "proportion"}
+    judged = {whose(row) for row in results.verdicts if row.verdict not in ("cannot tell", "not estimable")}
+    return {key: place for key, place in rates.items() if key in shares - judged}
+
+
+def _constant(document: Document, verdict: Verdict, place: int) -> Markup:
+    rate = document.entry("rates", place)
+    said = Markup("The {} is {} % of {}.")
+    return said.format(
+        measured(document, verdict, "proportion"), rate.number("rate", "percent", 0), rate.counted("n_images", "image")
     )
 
 
-def _kind(entry: VerdictEntry) -> str:
-    return kind_of(entry.verdict, check=entry.check)
-
-
 def _not_judged(document: Document) -> list[Markup]:
-    """A sentence for each target whose answers cannot be judged, with all attributes that this is about."""
-    rows = ((row.verdict, row.target, row.reason, row.attribute) for row in document.results.verdicts)
-    return [
-        _doubted(document.entry("verdicts", min(places.values())), listed([spaced(name) for name in places]))
-        for places in doubted(rows).values()
-    ]
+    """A sentence for each target and outcome that cannot be judged, with all attributes that this is about."""
+    about: dict[tuple[Whose, str], dict[str, int]] = {}
+    for place, row in enumerate(document.results.verdicts):
+        if row.verdict == "not judged":
+            about.setdefault((whose(row), row.reason), {}).setdefault(row.attribute, place)
+    return [_doubted(document, document.entry("verdicts", min(each.values())), list(each)) for each in about.values()]
 
 
-def _doubted(verdict: Judged, attributes: Markup) -> Markup:
-    said = Markup("Nothing is concluded about {} for <b>{}</b>: {}.")
-    return said.format(attributes, short_name(verdict.row.target), verdict.text("reason"))
+def _doubted(document: Document, verdict: Verdict, attributes: Sequence[str]) -> Markup:
+    said = Markup("Not judged: the {} by {}, because {}.")
+    names = listed([spaced(name) for name in attributes])
+    return said.format(measured(document, verdict, _unit(document, verdict)), names, verdict.text("reason"))
 
 
 def _in_turn(singles: Sequence[Markup], pairs: Sequence[Markup]) -> list[Markup]:
@@ -257,70 +317,36 @@ def _in_turn(singles: Sequence[Markup], pairs: Sequence[Markup]) -> list[Markup]
     return [*both, *singles[len(pairs) :], *pairs[len(singles) :]]
 
 
-def _heading(document: Document, kind: str, words: str) -> Markup:
-    """The heading of a kind of verdicts, with the margin where all of them have the same one."""
-    margin = _common_margin(document, kind) if kind in ("cannot tell", "no difference") else Markup()
-    if kind == "cannot tell":
-        return Markup("Too few subjects to tell {} from none").format(margin) if margin else escape(words)
-    return Markup("{} {}").format(words, margin or "the margin") if kind == "no difference" else escape(words)
-
-
-def cut(all_groups: Sequence[Group], most: int = ON_FIRST_SCREEN) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
-    """The groups with their first `most` sentences in all, and the groups of what is left."""
-    shown, rest, room = [], [], most
-    for group in all_groups:
-        first, others = group.sentences[:room], group.sentences[room:]
-        room -= len(first)
-        shown += [Group(group.kind, group.mark, group.heading, first)] if first else []
-        rest += [Group(group.kind, group.mark, group.heading, others)] if others else []
-    return tuple(shown), tuple(rest)
-
-
-def _common_margin(document: Document, verdict: str) -> Markup:
-    """The margin of all verdicts of a kind, where they have the same one of rates; else nothing."""
-    rows: list[Judged] = [row for row in document.entries("verdicts") if _kind(row.row) == verdict]
-    if {_unit(document, row) for row in rows} != {"proportion"}:
-        return Markup()
-    margins = {row.row.margin for row in rows}
-    return Markup() if len(margins) != 1 or None in margins else _margin(document, rows[0])
-
-
-def _effect(document: Document, verdict: Judged) -> Effect | None:
+def _effect(document: Document, verdict: Verdict) -> Effect | None:
     """The effect that a verdict rests on."""
     return None if verdict.row.effect is None else document.entry("effects", verdict.row.effect)
 
 
-def _unit(document: Document, verdict: Judged) -> str:
+def _unit(document: Document, verdict: Verdict) -> str:
     effect = _effect(document, verdict)
     return "" if effect is None else effect.row.unit.partition(" per ")[0]
 
 
-def sentence(document: Document, index: int) -> Sentence:
+def sentence(document: Document, index: int) -> Markup:
     """One verdict in words."""
-    verdict: Judged = document.entry("verdicts", index)
+    verdict: Verdict = document.entry("verdicts", index)
     effect = _effect(document, verdict)
-    if effect is not None and verdict.row.verdict == "no difference":
-        return _none(document, verdict, effect)
-    if effect is not None and verdict.row.verdict == "cannot tell":
-        return _unclear(document, verdict, effect)
-    words = _alike(document, verdict, effect)
-    return Sentence(words, words)
-
-
-def _alike(document: Document, verdict: Judged, effect: Effect | None) -> Markup:
-    """A verdict whose words are the same alone and under a heading."""
-    attribute = spaced(verdict.row.attribute)
     if effect is None:
         text = Markup("<b>{}</b>: the difference in {} is not estimable ({}).")
-        return text.format(attribute, measured(document, verdict, ""), verdict.text("reason"))
-    if verdict.row.verdict != "found":
-        return _doubted(verdict, escape(attribute))
-    untested = " The interval is for this run's threshold of a match, and not for another."
-    found = finding(document, verdict.row.effect or 0)
-    return found + (untested if effect.row.p is None else "") + _within(document, verdict)
+        about = measured(document, verdict, "")
+        return text.format(spaced(verdict.row.attribute), about, verdict.text("reason"))
+    match verdict.row.verdict:
+        case "found":
+            untested = " The interval is for this run's threshold of a match, and not for another."
+            found = finding(document, verdict.row.effect or 0)
+            return found + (untested if effect.row.p is None else "") + _within(document, verdict)
+        case "no difference" | "cannot tell":
+            return _unshown(document, verdict, effect)
+        case _:
+            return _doubted(document, verdict, [verdict.row.attribute])
 
 
-def _within(document: Document, verdict: Judged) -> Markup:
+def _within(document: Document, verdict: Verdict) -> Markup:
     """That a difference that was found is smaller than the margin."""
     row = verdict.row
     if row.margin is None or row.low is None or row.high is None:
@@ -330,50 +356,59 @@ def _within(document: Document, verdict: Judged) -> Markup:
     return Markup(" It is smaller than the margin of {}.").format(_margin(document, verdict))
 
 
-def _margin(document: Document, verdict: Judged) -> Markup:
+def _margin(document: Document, verdict: Verdict) -> Markup:
     style, margin = effect_style(_unit(document, verdict)), verdict.row.margin
     whole = margin is not None and abs(100 * margin - round(100 * margin)) < 1e-9
-    return Markup("{}{}").format(verdict.number("margin", style, 0 if whole else 1), _points(style))
+    size = verdict.number("margin", style, 0 if whole else 1)
+    return Markup("{}{}").format(size, _points(style, size))
 
 
-def _subject(document: Document, verdict: Judged) -> Markup:
+def _subject(document: Document, verdict: Verdict) -> Markup:
     """Attribute and outcome, as the opening of a row."""
     words = measured(document, verdict, _unit(document, verdict))
     return Markup("<b>{}</b>, {}").format(spaced(verdict.row.attribute).capitalize(), words)
 
 
-def _none(document: Document, verdict: Judged, effect: Effect) -> Sentence:
-    style = effect_style(_unit(document, verdict))
-    decimals = decimals_for(verdict.row.low, verdict.row.high)
-    ends = (verdict.number(end, style, decimals, signed=True) for end in ("low", "high"))
-    compared = "differences" if effect.row.basis == "experimental" else f"{UNADJUSTED}, groups differ by"
-    span = Markup("{} {} to {}{} (90 % intervals)").format(compared, *ends, _points(style))
-    subject = _subject(document, verdict)
-    alone = Markup("{}: no difference larger than {}; {}.").format(subject, _margin(document, verdict), span)
-    return Sentence(alone, Markup("{}: {}.").format(subject, span))
-
-
-def _unclear(document: Document, verdict: Judged, effect: Effect) -> Sentence:
-    row, subject = effect.row, _subject(document, verdict)
+def _unshown(document: Document, verdict: Verdict, effect: Effect) -> Markup:
+    """That a difference is none, or what it takes to tell, with its size and interval."""
+    row, none = effect.row, verdict.row.verdict == "no difference"
     change = Markup("{} {}").format(_size(effect, signed=True), _from_to(document, effect))
     if row.low is None:
         why = effect.text("reason") if row.reason else Markup("no interval")
-        words = Markup("{}: {}, without an interval ({}).").format(subject, change, why)
-        return Sentence(words, words)
+        return Markup("{}: {}, without an interval ({}).").format(_subject(document, verdict), change, why)
     associated = "" if row.basis == "experimental" else f", an association, {UNADJUSTED}"
+    opening = Markup("no difference larger than {}; ").format(_margin(document, verdict)) if none else ""
+    text = Markup("{}: {}{}{} ({}).{}")
     interval = _interval(document, effect) + _adjusted(document, effect)
-    opening = Markup("{}: {}{} ({})").format(subject, change, associated, interval)
-    alone, under = (Markup("{}; {}.").format(opening, needs) for needs in _needs(document, verdict, effect))
-    return Sentence(alone, under)
+    closing = "" if none else _needs(document, verdict, effect)
+    return text.format(_subject(document, verdict), opening, change, associated, interval, closing)
 
 
 def _adjusted(document: Document, effect: Effect) -> Markup:
-    """That a difference whose interval alone excludes zero is not shown once all comparisons are corrected for."""
+    """That a difference whose interval excludes zero is not found once all comparisons are corrected for."""
     row = effect.row
     if row.low is None or row.high is None or row.low <= 0 <= row.high or row.p_adjusted is None:
         return Markup()
+    if row.p_adjusted <= document.results.family.alpha:
+        return Markup("; corrected for selection, it holds 0")
     tests, p = document.counted("/family/size", "test"), effect.number("p_adjusted", "p")
-    return Markup(" for it alone; not shown among {}, adjusted p {}").format(tests, p)
+    return Markup("; not significant after correction for {}, p {}").format(tests, p)
+
+
+def _needs(document: Document, verdict: Verdict, effect: Effect) -> Markup:
+    """With how many subjects it is inconclusive, and how many would do."""
+    row = verdict.row
+    had = effect.counted("n_subjects", *noun(_study(document, verdict).row))
+    if row.margin is None:
+        needed = Markup("state the smallest difference that matters (--margin {}=…)").format(row.outcome)
+    elif row.subjects_needed is None:
+        needed = Markup("how many would do is not known")
+    else:
+        ruled = Markup("{} would rule out {}").format(verdict.count("subjects_needed"), _margin(document, verdict))
+        few = row.subjects_to_confirm is not None and row.subjects_to_confirm <= row.subjects_needed / 2
+        confirm = Markup("{} would confirm this effect, ").format(verdict.count("subjects_to_confirm")) if few else ""
+        needed = Markup("about {}{}").format(confirm, ruled)
+    return Markup(" Inconclusive with {}: {}.").format(had, needed)
 
 
 def _from_to(document: Document, effect: Effect) -> Markup:
@@ -383,24 +418,6 @@ def _from_to(document: Document, effect: Effect) -> Markup:
         return Markup("per unit{}").format(unit)
     template = Markup("from {} to {}{}") if row.basis == "experimental" else Markup("with {1} against {0}{2}")
     return template.format(*_levels(document, effect), unit)
-
-
-def _needs(document: Document, verdict: Judged, effect: Effect) -> tuple[Markup, Markup]:
-    """What it takes to tell, alone and under a heading that may state the margin."""
-    row, words = verdict.row, noun(_study(document, verdict).row)
-    if row.margin is None:
-        return (Markup("state the smallest difference that matters (--margin {}=…)").format(row.outcome),) * 2
-    if row.subjects_needed is None:
-        return (Markup("how many subjects could tell is not known"),) * 2
-    had, margin = effect.count("n_subjects"), _margin(document, verdict)
-    if row.subjects_to_confirm is not None and row.subjects_to_confirm <= row.subjects_needed / 2:
-        confirming = Markup("needs {} to confirm a difference this large, had {}; {} to tell {} from none").format(
-            verdict.counted("subjects_to_confirm", *words), had, verdict.count("subjects_needed"), margin
-        )
-        return confirming, confirming
-    needed = Markup("needs {}, had {}").format(verdict.counted("subjects_needed", *words), had)
-    alone = Markup("{}, to tell {} from none").format(needed, margin)
-    return alone, needed if _common_margin(document, "cannot tell") else alone
 
 
 def interaction_sentence(document: Document, index: int) -> Markup:
@@ -479,21 +496,19 @@ def _side(
 
 def _amount(document: Document, found: Entry[FoundInteraction], crossed: Crossed, *, negated: bool = False) -> Markup:
     style, decimals = effect_style(crossed.row.unit), decimals_for(found.row.low, found.row.high)
-    size = crossed.number("estimate", style, decimals, negated=negated) + _points(style)
-    if found.row.low is None or found.row.high is None:
+    size = crossed.number("estimate", style, decimals, negated=negated)
+    size += _points(style, size)
+    if crossed.row.low is None or crossed.row.high is None:
         return size
-    own, corrected = (_ends(each, style, decimals, negated=negated) for each in (crossed, found))
-    wider = Markup("; corrected for selection, {} %: {}").format(found.level("confidence"), corrected)
-    text, p = Markup("{} (adjusted p {}; {} % interval {}{})"), crossed.number("p_adjusted", "p")
-    return text.format(size, p, document.level("/family/confidence"), own, wider if own != corrected else "")
+    interval = _ends(crossed, style, decimals, negated=negated)
+    return Markup("{} ({} % interval {})").format(size, document.level("/family/confidence"), interval)
 
 
 def with_texts(results: Results, sentences: Told) -> Results:
     """The results with every verdict and every found interaction in words."""
-    texts = (words.alone for words in sentences.verdicts)
     return results.model_copy(
         update={
-            "verdicts": _with_text(results.verdicts, texts),
+            "verdicts": _with_text(results.verdicts, sentences.verdicts),
             "found_interactions": _with_text(results.found_interactions, sentences.interactions),
         }
     )

@@ -20,7 +20,8 @@ import re
 import secrets
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, final
 
@@ -49,6 +50,8 @@ from transect.runs.wording import counted
 from transect.texts import encodable, words_of
 
 _LOG = "log.jsonl"
+_LINE: Final = 4096
+"""Letters of a line of the log that are read."""
 _WRITTEN_TO: Final = (
     *("", "images/", "predictions/*/", "answers/*/", "coded/*/", "pairs/*/"),
     *("edits/", "edit_reference/", "calls/", ".digests/**/"),
@@ -223,6 +226,15 @@ class RunFolder:
         refuse_links(self.path / _LOG)
         with disk_errors(self.path / _LOG), (self.path / _LOG).open("a", encoding="utf-8") as file:
             file.write(line + "\n")
+
+
+def begun(folder: Path) -> str:
+    """The day, in UTC, on which an audit began, as its log has it: "28 Nov 2026"; "" without a log."""
+    days = []
+    for log in (place / _LOG for place in studies_of(folder) or [folder]):
+        with suppress(OSError, ValueError, KeyError, TypeError, OverflowError), log.open(encoding="utf-8") as lines:
+            days.append(datetime.fromtimestamp(json.loads(lines.readline(_LINE))["time"], UTC))
+    return f"{min(days).day} {min(days):%b %Y}" if days else ""
 
 
 @final

@@ -35,6 +35,13 @@ class ReportSettings:
     PANEL: ClassVar = "Report"
     __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "strict": True}
 
+    title: Annotated[
+        str,
+        Option(
+            "Title of the page; default: the models, the images and how many; stored with the run.",
+            rare=True,
+        ),
+    ] = ""
     by: Annotated[
         Sequence[str],
         Option(

@@ -59,7 +59,7 @@ def run(tmp_path_factory):
 def test_each_world_is_a_study_and_every_finding_says_in_how_many_it_was_seen(run):
     results = json.loads((run / "results.json").read_text())
     assert sorted(study["name"] for study in results["studies"]) == ["experiment", "observation", "repeat-darker"]
-    assert results["replicated"][0].startswith("Of 2 effects that several worlds share: ")
+    assert results["replicated"][0].startswith(("Of 2 shared effects: ", "Both shared effects "))
     said = {text.partition(": ")[2].partition(" ")[0]: text for text in results["replicated"][1:]}
     assert " of 3 worlds" in said["skin"]
     assert " of 3 worlds" in said["glasses"]  # of whose names the two that were set are observed too

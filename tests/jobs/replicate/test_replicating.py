@@ -208,7 +208,7 @@ def test_strangers_of_one_number_are_not_combined(runs, tmp_path):
 def test_the_command_prints_the_answer_and_keeps_itself(runs, tmp_path):
     out = tmp_path / "out"
     said = printed("replicate", str(runs[0]), str(runs[1]), "--out", str(out))
-    assert "Of 2 effects that several worlds share" in said
+    assert "Of 2 shared effects: " in said or "Both shared effects" in said
     assert (out / "replicate.html").is_file()
     assert json.loads((out / "command.json").read_text())
     as_json = json.loads(printed("replicate", str(runs[0]), str(runs[1]), "--out", str(out), "--json"))

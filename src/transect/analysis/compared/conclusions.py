@@ -21,7 +21,7 @@ MARKS: Final[dict[Standing, tuple[str, str]]] = {
     "better": ("+", "better"),
     "worse": ("−", "worse"),
     "differs": ("≠", "differs"),
-    "cannot tell": ("?", "cannot tell"),
+    "cannot tell": ("?", "inconclusive"),
     "no difference": ("=", "no difference"),
     "not estimable": ("–", "not estimable"),
 }
@@ -55,7 +55,9 @@ MOST: Final = 3
 
 def amount(value: float, unit: str, *, signed: bool = False) -> str:
     """A difference in its unit: points for proportions."""
-    return f"{number(value, unit, signed=signed)}{' points' if unit == 'proportion' else ''}"
+    text = number(value, unit, signed=signed)
+    points = " point" if text.lstrip("+−") == "1.0" else " points"
+    return f"{text}{points if unit == 'proportion' else ''}"
 
 
 def number(value: float, unit: str, *, signed: bool = False) -> str:
@@ -103,13 +105,9 @@ def sentence(conclusion: Conclusion, row: Row) -> str:
         case "better" | "worse" | "differs":
             return f"{row.model} {finding(conclusion, row)}."
         case "no difference":
-            ends = interval(conclusion.least, conclusion.most, row.unit)
-            return (
-                f"{named}: no difference larger than {amount(conclusion.margin, row.unit)} "
-                f"({amount(row.estimate, row.unit, signed=True)}, 90 % interval {ends})."
-            )
+            return f"{named}: no difference larger than {amount(conclusion.margin, row.unit)} ({_sized(row)})."
         case "cannot tell":
-            return f"{named}: cannot tell ({_sized(conclusion, row)}); {needs(conclusion)}."
+            return f"{named}: inconclusive ({_sized(row)}); {needs(conclusion)}."
         case _:
             return f"{named}: not estimable ({row.reason or 'no effect in one of the models'})."
 
@@ -125,7 +123,7 @@ def needs(conclusion: Conclusion) -> str:
 
 def finding(conclusion: Conclusion, row: Row) -> str:
     """A difference as what the model does to the reference's number."""
-    sized, place = f"({_sized(conclusion, row)})", compared(conclusion, row)
+    sized, place = f"({_sized(row)})", compared(conclusion, row)
     if row.kind == "rate":
         verb = "has a lower" if row.estimate < 0 else "has a higher"
         return f"{verb} {place} than {row.reference}, {_from_to(row)} {sized}"
@@ -149,12 +147,11 @@ def _from_to(row: Row) -> str:
     return f"from {number(row.first, row.unit)} to {number(row.second, row.unit)}{unit}"
 
 
-def _sized(conclusion: Conclusion, row: Row) -> str:
+def _sized(row: Row) -> str:
+    """The difference and its 95 % interval."""
+    ends = interval(row.low, row.high, row.unit)
     difference = amount(row.estimate, row.unit, signed=True)
-    ends = interval(conclusion.low, conclusion.high, row.unit)
-    if ends == "no interval":
-        return f"{difference}, no interval"
-    return f"{difference}, {level_words(conclusion.confidence)} interval {ends}"
+    return f"{difference}, {ends if ends == 'no interval' else f'95 % interval {ends}'}"
 
 
 def answers(
@@ -217,7 +214,7 @@ def _elsewhere(rest: Sequence[Conclusion], rows: Sequence[Row]) -> str:
     unclear = len(rest) - len(sure)
     one = "one other comparison" if unclear == 1 else f"{unclear} other comparisons"
     if not sure:
-        return f" Whether it is worse elsewhere, these images cannot tell ({one})."
+        return f" Whether it is worse elsewhere, these images are inconclusive ({one})."
     return f" It is no worse (by {_margins(sure, rows)} at most) in {len(sure)} of {len(rest)} other comparisons."
 
 
@@ -236,7 +233,7 @@ def _nothing(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
     if none:
         said += f": none larger than {_margins(none, rows)} in {len(none)} of {len(conclusions)} comparisons"
     if unclear:
-        return f"{said}; {'in the others ' if none else ''}these images cannot tell ({_settles(unclear)})."
+        return f"{said}; {'the others are' if none else 'the comparison is'} inconclusive ({_settles(unclear)})."
     if none:
         return f"{said}; the others are not estimable."
     reason = rows[conclusions[0].row].reason

@@ -21,7 +21,7 @@ MARKS: Final[dict[Standing, tuple[str, str]]] = {
     "replicates": ("=", "replicates"),
     "same direction": ("⇉", "same direction; sizes not shown alike"),
     "agrees": ("≈", "agrees within the margin; not seen in every world"),
-    "cannot tell": ("?", "cannot tell"),
+    "cannot tell": ("?", "inconclusive"),
     "not estimable": ("–", "not estimable"),
 }
 """The mark and the word of each verdict, in the order in which a page lists them."""
@@ -36,7 +36,7 @@ _COUNTED: Final[dict[Standing, tuple[str, str]]] = {
         "{} agrees within the margin and is not seen in every world",
         "{} agree within the margin and are not seen in every world",
     ),
-    "cannot tell": ("{} cannot be told", "{} cannot be told"),
+    "cannot tell": ("{} is inconclusive", "{} are inconclusive"),
     "not estimable": ("{} is not estimable", "{} are not estimable"),
 }
 OPPOSITE: Final = ", opposite directions"
@@ -176,13 +176,21 @@ def answers(findings: Sequence[Finding]) -> tuple[str, ...]:
     parts = [_COUNTED[each][counts[each] > 1].format(counts[each]) for each in MARKS if counts[each]]
     opposed = sum(bool(finding.against) for finding in findings)
     parts += [f"{opposed} of these in opposite directions"] * bool(opposed)
-    head = f"Of {counted(len(findings), 'effect')} that several worlds share: {', '.join(parts)}."
+    head = _head(len(findings), counts, parts)
     left = len(findings) - MOST
     more = (f"{counted(left, 'more finding')} below.",) if left > 0 else ()
     called = models(findings)
     texts = [(called[finding.digest], finding.text) for finding in findings[:MOST]]
     told = [f"{model}. {text}" if model else text for model, text in texts]
     return (head, *told, *more)
+
+
+def _head(shared: int, counts: Mapping[Standing, int], parts: Sequence[str]) -> str:
+    """How many shared effects have which verdict: "Both shared effects differ."."""
+    if len(counts) == 1 and len(parts) == 1 and shared < 3:
+        said = parts[0].partition(" ")[2]
+        return f"{'Both shared effects' if shared == 2 else 'The shared effect'} {said}."
+    return f"Of {counted(shared, 'shared effect')}: {', '.join(parts)}."
 
 
 def combined_sentence(one: Combined) -> str:

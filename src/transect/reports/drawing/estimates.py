@@ -6,14 +6,14 @@ Heights are pixels and horizontal positions per cent, so that a panel stretches 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, final
+from typing import Final, Literal, NamedTuple, final
 
 from markupsafe import Markup
 
 from transect.reports.drawing import svg
-from transect.reports.drawing.svg import Interval, Scale, Tick, covering, tick_text
+from transect.reports.drawing.svg import Interval, Scale, Tick, covering, tag, tick_text
 
 Kind = Literal["levels", "curves", "bars", "violins", "scatter"]
 """levels: an interval at each mark; curves: a line with its band; the others as in `records.Figure`."""
@@ -200,6 +200,55 @@ def row(
             down = 50 if series == 1 else 30 + 40 * mark.x / (series - 1)
             drawn.append(Interval(at, low, high, number, filled=filled, down=down))
     return svg.track(name, title, description, ticks, drawn)
+
+
+class Verdict(NamedTuple):
+    """How a verdict is drawn: class of its color, shape of its mark, and whether that is filled."""
+
+    css: str
+    shape: int
+    filled: bool = True
+
+
+VERDICTS: Final[Mapping[str, Verdict]] = {
+    "found": Verdict("found", 0),
+    "worse": Verdict("found", 0),
+    "differs": Verdict("found", 3),
+    "better": Verdict("better", 2),
+    "check": Verdict("better", 2),
+    "no difference": Verdict("same", 1),
+    "cannot tell": Verdict("unclear", 0, filled=False),
+    "not judged": Verdict("unclear", 3, filled=False),
+    "not estimable": Verdict("unclear", 1, filled=False),
+}
+"""Each kind of verdict has its own color and its own mark, so that color is never needed."""
+
+
+def judged_row(
+    name: str, title: str, description: str, mark: Mark, verdict: str, scale: Scale, ticks: Iterable[Tick],
+    margin: float | None = None,
+) -> Markup:  # fmt: skip
+    """A row of the picture of an answer: the mark of its verdict, before the band of what counts as no difference."""
+    css, shape, filled = VERDICTS[verdict]
+    at, low, high = (_across(scale, end) for end in (mark.value, mark.low, mark.high))
+    drawn = [] if at is None else [Interval(at, low, high, shape, filled=filled, css=css)]
+    left, right = (_across(scale, None if margin is None else end * margin) for end in (-1, 1))
+    band = None if left is None or right is None else (left, right - left)
+    return svg.track(name, title, description, ticks, drawn, band)
+
+
+def verdict_key(words: Mapping[str, str | Markup], *, banded: bool) -> Markup:
+    """The key of such rows. words: what each verdict that is drawn means; banded: margins are drawn."""
+    items = []
+    for verdict, meaning in words.items():
+        css, shape, filled = VERDICTS[verdict]
+        mark = tag("svg", svg.placed(shape, "8", 8), width=16, height=16, aria_hidden="true")
+        items.append(tag("span", mark + " " + meaning, class_=f"series {css}{'' if filled else ' open'}"))
+    if banded:
+        band = tag("rect", class_="range-band", width=16, height=16)
+        band = tag("svg", band, width=16, height=16, aria_hidden="true")
+        items.append(tag("span", band + " up to the margin"))
+    return tag("p", Markup(" ").join(items), class_="key")
 
 
 def _across(scale: Scale, value: float | None) -> float | None:

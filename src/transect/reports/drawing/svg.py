@@ -37,7 +37,7 @@ class Tick(NamedTuple):
 class Interval:
     """A mark of a track: per cent across, its ends or None. series: color and shape; None is the page's accent.
 
-    filled: whether the mark is, or hollow. down: per cent from the top.
+    filled: whether the mark is, or hollow. down: per cent from the top. css: a class in place of the series' color.
     """
 
     at: float
@@ -46,6 +46,7 @@ class Interval:
     series: int | None = None
     filled: bool = True
     down: float = 50.0
+    css: str = ""
 
 
 def tag(name: str, content: str | Markup = "", /, **attributes: object) -> Markup:
@@ -141,7 +142,11 @@ def _interval(mark: Interval) -> Markup:
         line = tag("line", class_=f"whisker{hollow}", **ends) if has_ends else Markup()
         return line + tag("circle", class_=f"dot{hollow}", cx=percent(mark.at), cy=down, r=5)
     line = tag("line", class_="bar", **ends) if has_ends else Markup()
-    return tag("g", line + placed(mark.series, percent(mark.at), down), class_=f"series s{mark.series}{hollow}")
+    return tag(
+        "g",
+        line + placed(mark.series, percent(mark.at), down),
+        class_=f"series {mark.css or f's{mark.series}'}{hollow}",
+    )
 
 
 def ticks(values: Iterable[Tick]) -> Markup:

@@ -1,0 +1,91 @@
+"""What is the answer, in one look? One dot with its interval for each effect, colored and shaped by its verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from markupsafe import Markup
+
+from transect.records import Estimate
+from transect.reports.blocks import Block, DotPlot, Folded, Row
+from transect.reports.document import finite
+from transect.reports.drawing import estimates, svg
+from transect.reports.drawing.estimates import Mark
+from transect.reports.drawing.svg import tag
+from transect.reports.wording import effect_style, unit_words
+
+MOST: Final = 8
+"""Effects of the picture; the others are folded below it."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """An effect and its verdict. about: the attribute or model; detail: levels and outcome; value: size, interval.
+
+    margin: differences up to it count as none; None where none is stated.
+    """
+
+    verdict: str
+    about: str
+    detail: str
+    value: str
+    mark: Mark
+    unit: str = "proportion"
+    margin: float | None = None
+
+
+def valued(estimate: str, ends: str) -> Markup:
+    """The value of a row: size over interval."""
+    return Markup('<span class="estimate">{}</span> <span class="range">{}</span>').format(estimate, ends)
+
+
+def mark_of(found: Estimate) -> Mark:
+    """The mark of an estimate; what is NaN is not drawn."""
+    value, low, high = (end if math.isfinite(end) else None for end in (found.estimate, found.low, found.high))
+    return Mark(x=0.0, value=value, low=low, high=high)
+
+
+def picture(rows: Sequence[Judged], meanings: Mapping[str, str], change: str) -> list[Block]:
+    """The picture of some effects, the most important first, on one axis for each unit, and the rest folded below.
+
+    meanings: of the verdicts, in words. change: what the axis shows, as "Change of the outcome with its 95 % interval".
+    """
+    first, rest = rows[:MOST], rows[MOST:]
+    if not first:
+        return []
+    words = {verdict: meanings[verdict] for verdict in estimates.VERDICTS if any(verdict == r.verdict for r in first)}
+    key = estimates.verdict_key(words, banded=any(row.margin is not None for row in first))
+    more = [Folded("More effects", list(_plots(rest, change, "further", key)))] if rest else []
+    return [*_plots(first, change, "answer", key), *more]
+
+
+def _plots(rows: Sequence[Judged], change: str, name: str, key: Markup) -> Iterator[DotPlot]:
+    for number, unit in enumerate(dict.fromkeys(row.unit for row in rows)):
+        members = [row for row in rows if row.unit == unit]
+        yield _plot(
+            members, Markup("{}, {}").format(change, unit_words(unit)), f"{name}-{number}", Markup() if number else key
+        )
+
+
+def _plot(rows: Sequence[Judged], change: str, name: str, key: Markup) -> DotPlot:
+    margins = [sign * (row.margin or 0.0) for row in rows for sign in (-1, 1)]
+    scale = svg.covering(finite([*margins, *(end for r in rows for end in (r.mark.value, r.mark.low, r.mark.high))]))
+    ticks = svg.ticks_across(scale, effect_style(rows[0].unit) == "points")
+    drawn = []
+    for place, row in enumerate(rows):
+        told = estimates.told(row.mark, f"{_crosses(row.mark)}: {row.verdict}")
+        title = Markup("{}, {}").format(row.about, row.detail).striptags()
+        track = estimates.judged_row(f"{name}-{place}", title, told, row.mark, row.verdict, scale, ticks, row.margin)
+        label = Markup('<b>{}</b> <span class="change">{}</span>').format(row.about, row.detail)
+        drawn.append(Row(label, track, row.value, row.verdict in ("found", "worse", "differs")))
+    return DotPlot(tag("span", change, class_="fine"), ticks, drawn, style="picture", key=key)
+
+
+def _crosses(mark: Mark) -> str:
+    if mark.low is None or mark.high is None:
+        return ", without an interval"
+    return f", the interval {'includes' if mark.low <= 0 <= mark.high else 'excludes'} zero"

@@ -1,0 +1,126 @@
+"""What to do next? By what was found, commands to copy; they run in the folder of the page."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from markupsafe import Markup
+
+from transect.generators.photographs.attributes import NEUTRAL
+from transect.reports.blocks import Block
+from transect.reports.document import Document, Entry
+from transect.reports.drawing.svg import joined, tag
+from transect.reports.entries import VerdictEntry
+from transect.reports.results import StudyEntry
+from transect.runs.spec import GeneratorDescription
+from transect.runs.wording import spaced
+from transect.targets.kinds import ships
+
+MOST: Final = 4
+_PLACE: Final = "The commands run in the folder of this page. Replace words in capitals."
+GATE: Final = "transect check . --requirements requirements.toml"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do and the commands that do it."""
+
+    words: str
+    commands: Sequence[str]
+
+
+def listed(steps: Sequence[Step]) -> list[Block]:
+    """The steps as a list to copy from; nothing without one."""
+    if not steps:
+        return []
+    items = [tag("li", tag("span", step.words) + joined(map(_code, step.commands))) for step in steps]
+    heading = tag("h3", "What to do next") + tag("ol", joined(items)) + tag("p", _PLACE, class_="fine")
+    return [tag("div", heading, class_="next")]
+
+
+def gate(words: str, **keys: object) -> Step:
+    """To fail a build by one requirement, of these keys."""
+    lines = "".join(f"{key} = {json.dumps(value)}\\n" for key, value in keys.items())
+    return Step(words, [f"printf '[[require]]\\n{lines}' > requirements.toml", GATE])
+
+
+def _code(command: str) -> Markup:
+    """A command whose lines break between words, and not within an option."""
+    words = (tag("span", word) if word.startswith("--") else word for word in command.split(" "))
+    return tag("code", Markup(" ").join(words))
+
+
+def next_steps(document: Document) -> list[Block]:
+    """What to do about the verdicts of an audit."""
+    return listed(list(_steps(document))[:MOST])
+
+
+def _steps(document: Document) -> Iterator[Step]:
+    verdicts: list[Entry[VerdictEntry]] = [row for row in document.entries("verdicts") if not row.row.check]
+    first = {row.row.verdict: row for row in reversed(verdicts)}
+    if doubted := first.get("not judged"):
+        yield Step("Check what the model receives and answers:", [f"transect targets check {_model(doubted.row)}"])
+    yield from _looking(document)
+    if found := first.get("found"):
+        yield from _confirming(document, found.row)
+    if unclear := first.get("cannot tell"):
+        yield from _deciding(document, unclear)
+    if gated := first.get("found", first.get("no difference")):
+        yield from _gating(gated.row)
+
+
+def _model(row: VerdictEntry) -> str:
+    """The target as a word of a command, where anybody has it."""
+    return shlex.quote(row.target) if ships(row.target) else "MODEL"
+
+
+def _looking(document: Document) -> Iterator[Step]:
+    if any(_in_words(study) for study in document.results.studies):
+        yield Step("Read what the model says:", ["transect view ."])
+    elif document.results.gallery.failures_total:
+        count = document.counted("/gallery/failures_total", "wrong or missing answer")
+        yield Step(Markup("Look at the {}:").format(count), ["transect view ."])
+
+
+def _in_words(study: StudyEntry) -> bool:
+    return any("asked_in_words" in target.description for target in study.targets)
+
+
+def _confirming(document: Document, found: VerdictEntry) -> Iterator[Step]:
+    study = document.results.studies[document.study(found.study)]
+    on = "--generator photographs:folder:PHOTOS --vary" if found.attribute in NEUTRAL else ""
+    if GeneratorDescription(study.spec["generator"]).starts_from_photographs:
+        words = "See whether it holds on other photographs:"
+    elif study.basis == "experimental":
+        words, on = "Confirm it on your photographs:", on or "--dataset folder:PHOTOS --compare"
+    else:
+        words = f"Test whether {spaced(found.attribute)} itself is the cause:"
+    if on:
+        stated = next((each.truth for each in study.targets if each.name == found.target), None)
+        more = f" --truth {shlex.quote(stated)}" if stated else ""
+        more += " --questions QUESTIONS" if _in_words(study) else ""
+        audit = f"transect audit {_model(found)} {on} {found.attribute}{more} --out ../photographs"
+        yield Step(words, [audit, "transect replicate . ../photographs"])
+
+
+def _deciding(document: Document, unclear: Entry[VerdictEntry]) -> Iterator[Step]:
+    row = unclear.row
+    run = f"studies/{row.study}" if document.results.studies[1:] else "."
+    if row.margin is None or row.subjects_needed is None:
+        return
+    key = "subjects_needed" if row.subjects_to_confirm is None else "subjects_to_confirm"
+    text = Markup("To decide {}, rerun the audit with about {} subjects, or plan another:")
+    words = text.format(spaced(row.attribute), unclear.count(key))
+    yield Step(words, [f"transect plan --pilot {shlex.quote(run)} --margin {row.margin:g}"])
+
+
+def _gating(gated: VerdictEntry) -> Iterator[Step]:
+    if gated.margin is None:
+        return
+    words = f"Fail the build when {spaced(gated.attribute)} makes a difference larger than the margin:"
+    yield gate(words, attribute=gated.attribute, outcome=gated.outcome, margin=gated.margin)
