@@ -201,6 +201,14 @@ class Subsection:
     contents: str = ""
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Secondary:
+    """Blocks that stand on the page of all numbers, under the headings that are around them here."""
+
+    blocks: Sequence[Block]
+
+
 Block = (
     Paragraph
     | Heading
@@ -216,6 +224,7 @@ Block = (
     | Picture
     | Folded
     | Subsection
+    | Secondary
     | Markup
 )
 

@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 from markupsafe import Markup
 
-from transect.reports.blocks import Block, Folded, Heading, Paragraph, Plot, Plots, Subsection, TextTable
+from transect.reports.blocks import Block, Folded, Heading, Paragraph, Plot, Plots, Secondary, Subsection, TextTable
 from transect.reports.columns import Column, Table
 from transect.reports.document import Document, Entry, finite
 from transect.reports.drawing import estimates, svg
@@ -29,6 +29,7 @@ from transect.reports.effect_parts import (
     TARGET,
     Effect,
     effects_table,
+    first_outcomes,
     numbers_of,
     percent_level,
 )
@@ -146,9 +147,12 @@ def levels_subsection(known: StudyRates) -> Subsection | None:
         each if experimental else f"{each}that level", percent_level(document)
     )
     blocks: list[Block] = []
-    drawn = (_outcome(known, outcome, name, place) for place, outcome in enumerate(entry.outcomes))
-    for place, (words, shown) in enumerate(each for each in drawn if each is not None):
-        blocks += [Folded(f"{words.capitalize()} by level", shown)] if place else shown
+    first = first_outcomes(document, known.study)
+    for place, outcome in enumerate(entry.outcomes):
+        if (found := _outcome(known, outcome, name, place)) is not None:
+            words, shown = found
+            whole = [Folded(f"{words.capitalize()} by level", shown)] if blocks else shown
+            blocks += whole if outcome in first else [Secondary(whole)]
     if not blocks:
         return None
     return Subsection(f"{name}-levels", "Rates by level", [Paragraph(said), *blocks], "Rates by level")
@@ -181,11 +185,10 @@ def _outcome(known: StudyRates, outcome: str, name: str, number: int) -> tuple[s
     shared = 1 < len(names) <= SERIES
     key = _legend(known, names, targets) if shared else Markup()
     plots = [replace(plot, key=Markup()) for plot in panels] if len(names) <= SERIES else panels
-    folded: list[Block] = [table]
+    tables: list[Block] = [table]
     if slopes:
-        folded.append(effects_table(known.document, slopes, f"Slopes of the {words}", units=True))
-    more = " and slopes" if slopes else ""
-    return words, [Plots(plots, numbers=table, key=key), Folded(f"Table of these rates{more}", folded)]
+        tables.append(effects_table(known.document, slopes, f"Slopes of the {words}", units=True))
+    return words, [Plots(plots, numbers=table, key=key), Secondary(tables)]
 
 
 def _legend(known: StudyRates, names: Sequence[str], batch: Sequence[str]) -> Markup:

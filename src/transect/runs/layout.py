@@ -33,9 +33,9 @@ OWN_FOLDERS: Final = (
 )
 """The folders that a run writes, in its own."""
 OWN_FILES: Final = (
-    *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "checks.json"),
+    *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "report-numbers.html"),
     *("bins.json", "covariates.json", "error_conditions.json", "boundary.json", "margins.json", MANIFEST, SIGNATURE),
-    "thresholds.json",
+    *("thresholds.json", "checks.json"),
     UNFINISHED,
 )
 """The files that a run and its report write."""
