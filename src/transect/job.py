@@ -122,7 +122,9 @@ class Content:
 
 def _has(shown: Sequence[blocks.Block], table: Table[Any] | None) -> bool:
     """Whether a table is among some blocks, or folded within them."""
-    return any(one is table or (isinstance(one, blocks.Folded) and _has(one.blocks, table)) for one in shown)
+    return any(
+        one is table or (isinstance(one, blocks.Folded | blocks.Secondary) and _has(one.blocks, table)) for one in shown
+    )
 
 
 @dataclass(frozen=True)

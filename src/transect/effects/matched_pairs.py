@@ -107,7 +107,7 @@ def verdict(rows: Sequence[Balance], gate: float = GATE) -> str:
 def _words(side: Side) -> str:
     """The difference in standard deviations; of two constants both; "unknown" without a value."""
     if np.isfinite(side.smd):
-        return f"{side.smd:+z.2f}"
+        return f"{side.smd:+z.2f}".replace("-", "−")
     known = np.isfinite(side.treated) and np.isfinite(side.control)
     return f"{side.treated:.3g} against {side.control:.3g}, neither varies" if known else "unknown"
 

@@ -28,7 +28,7 @@ from transect.analysis.replicated.conclusions import (
 )
 from transect.analysis.replicated.replicating import replicate_runs
 from transect.job import Content, Job, Option, Out, function
-from transect.reports.blocks import Block, Bullets, DotPlot, Folded, Heading, Paragraph, Part, Row
+from transect.reports.blocks import Block, Bullets, DotPlot, Folded, Heading, Paragraph, Part, Row, Secondary
 from transect.reports.columns import Column, Table
 from transect.reports.document import finite
 from transect.reports.drawing import svg as drawing
@@ -142,7 +142,7 @@ class Replicate(Job[ReplicateNumbers]):
             parts=(
                 Part("effects", "Effects side by side", tuple(_effects(numbers))),
                 Part("combined", "Photographs with the help of the rendering", tuple(_combined(numbers))),
-                Part("numbers", "All numbers", (_all(numbers),), folded=True),
+                Part("numbers", "Effects by world", (Secondary((_all(numbers),)),)),
                 Part("methods", "Methods", (Paragraph(_METHOD),)),
             ),
             sources=numbers.works,

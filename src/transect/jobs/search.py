@@ -39,7 +39,7 @@ from transect.job import Content, Job, Option, Out, function
 from transect.protocols import Generator, TargetLike
 from transect.records import Estimate
 from transect.reports import builder
-from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Part, Plot, Plots, TextTable
+from transect.reports.blocks import Block, Facts, Heading, Paragraph, Part, Plot, Plots, Secondary, TextTable
 from transect.reports.builder import data_address
 from transect.reports.columns import Column, Table, shown
 from transect.reports.drawing import svg
@@ -409,7 +409,7 @@ def _maps(maps: Sequence[AttributeMap]) -> Iterator[Block]:
         yield Paragraph("Only one attribute was varied, so there is no pair to draw.")
         return
     yield Plots([_map(one, number) for number, one in enumerate(maps)], "maps", _map_numbers(maps))
-    yield Folded("Tables of the maps", list(map(_map_table, maps)), long=True)
+    yield Secondary(list(map(_map_table, maps)))
 
 
 def _map(one: AttributeMap, number: int) -> Plot:

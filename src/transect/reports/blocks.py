@@ -183,11 +183,10 @@ class Picture:
 @final
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Blocks behind a summary; long: left out of print."""
+    """Blocks behind a summary."""
 
     summary: str
     blocks: Sequence[Block]
-    long: bool = False
 
 
 @final

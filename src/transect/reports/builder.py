@@ -83,11 +83,11 @@ def pages(page: Page, stem: str) -> dict[str, str]:
     elsewhere = list[Markup]()
     for part in page.parts:
         kept, moved = _halves(part.blocks)
-        link = Markup('<a href="{}{}#{}">All numbers: {}</a>').format(stem, NUMBERS, part.name, part.title)
+        link = Markup('<a href="{}{}#{}">{}</a>').format(stem, NUMBERS, part.name, part.title)
         if moved:
             second.append(replace(part, blocks=moved, folded=False))
-            kept += [Paragraph(link, "fine")] if kept else []
             elsewhere += [] if kept else [link]
+            kept += [Paragraph(Markup("All numbers: {}").format(link), "fine")] if kept else []
         first += [replace(part, blocks=kept)] if kept else []
     if not second:
         return {f"{stem}.html": build(page)}
@@ -186,7 +186,7 @@ def _enclosing(block: Answer | Picture | Folded | Subsection | Secondary) -> Mar
             return tag("figure", image + tag("figcaption", block.caption), class_="sheet")
         case Folded():
             inner = tag("summary", block.summary) + drawn(block.blocks)
-            return tag("details", inner, class_="more" if block.long else None)
+            return tag("details", inner)
         case _:
             assert_never(block)
 

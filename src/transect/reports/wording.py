@@ -208,6 +208,15 @@ def with_unit(document: Document, study: int, attribute: str) -> Markup:
     return Markup(" ({})").format(document.text(pointer("studies", study, "attributes", index, "unit")))
 
 
+def is_plural(name: str) -> bool:
+    """Whether the noun of an attribute is a plural, by which its verb goes.
+
+    >>> is_plural("glasses"), is_plural("skin_tone"), is_plural("hair_redness")
+    (True, False, False)
+    """
+    return name.endswith("s") and not name.endswith("ss")
+
+
 def settings_of(value: object, place: str = "", words: str = "") -> Iterator[tuple[str, str, str]]:
     """The settings of a description that are set, nested ones by all their names: words, value, JSON Pointer.
 

@@ -41,11 +41,11 @@ def signed(value: float) -> str:
     Below 1e-9, which is an error of rounding, it is 0.
 
     >>> signed(0.25), signed(-0.00042), signed(-1e-17)
-    ('+0.250', '-0.00042', '+0.000')
+    ('+0.250', '−0.00042', '+0.000')
     """
     if abs(value) < 1e-9:
         return "+0.000"
-    return f"{value:+z.2g}" if abs(value) < 0.0005 else f"{value:+z.3f}"
+    return (f"{value:+z.2g}" if abs(value) < 0.0005 else f"{value:+z.3f}").replace("-", "−")
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -55,13 +55,19 @@ MOST: Final = 3
 
 def amount(value: float, unit: str, *, signed: bool = False) -> str:
     """A difference in its unit: points for proportions."""
-    return f"{number(value, unit, signed=signed)}{' points' if unit == 'proportion' else ''}"
+    points = " points" if unit == "proportion" and math.isfinite(value) else ""
+    return f"{number(value, unit, signed=signed)}{points}"
 
 
 def number(value: float, unit: str, *, signed: bool = False) -> str:
     """The same without its unit."""
     text = decimals(100 * value, 1) if unit == "proportion" else significant(value)
     return f"+{text}" if signed and value > 0 and text.strip("0.") else text
+
+
+def sized_interval(low: float, high: float, unit: str) -> str:
+    """An interval of a difference in its unit."""
+    return f"{interval(low, high, unit)}{' points' if unit == 'proportion' and math.isfinite(low + high) else ''}"
 
 
 def interval(low: float, high: float, unit: str) -> str:
@@ -144,9 +150,14 @@ def _verb(row: Row) -> str:
     return "narrows" if row.estimate < 0 else "widens"
 
 
+def of_each(value: float, row: Row) -> str:
+    """A number of one of the models with its unit: rates of proportions in percent, gaps and effects in points."""
+    rate = row.unit == "proportion" and row.kind in ("rate", "rate at a level")
+    return f"{number(value, row.unit)} %" if rate and math.isfinite(value) else amount(value, row.unit)
+
+
 def _from_to(row: Row) -> str:
-    unit = " %" if row.unit == "proportion" and row.kind == "rate" else " points" if row.unit == "proportion" else ""
-    return f"from {number(row.first, row.unit)} to {number(row.second, row.unit)}{unit}"
+    return f"from {number(row.first, row.unit)} to {of_each(row.second, row)}"
 
 
 def _sized(conclusion: Conclusion, row: Row) -> str:
