@@ -354,9 +354,5 @@ CONCLUSIONS: Final[Sequence[Column[_Judged]]] = (
     Column("difference", lambda each: amount(each[1].estimate, each[1].unit, signed=True)),
     Column("interval", lambda each: sized_interval(each[0].low, each[0].high, each[1].unit)),
     Column("p, corrected", lambda each: each[1].p_adjusted, "p"),
-    Column("needs", lambda each: _needs(each[0])),
+    Column("to settle it", lambda each: needs(*each) if each[0].verdict == "cannot tell" else ""),
 )
-
-
-def _needs(conclusion: Conclusion) -> str:
-    return needs(conclusion).removeprefix("needs ") if conclusion.verdict == "cannot tell" else ""
