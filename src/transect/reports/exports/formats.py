@@ -152,7 +152,7 @@ def _pixels(library: Any, svg: str) -> bytes:
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w\-. /]+")
 _LONGEST: Final = 250
 _Mode = Literal["online", "offline", "disabled", "shared"]
-_FILES: Final = ("results.json", "report.html", "effects.parquet")
+_FILES: Final = ("results.json", "report.html", "report-numbers.html", "effects.parquet")
 
 
 def metrics(results: Mapping[str, Any]) -> dict[str, float]:
