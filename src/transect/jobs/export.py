@@ -16,8 +16,8 @@ from transect.reports.exports.result_texts import results_of, tables_of, write_c
 from transect.runs.wording import counted
 
 Format = Literal[
-    "csv", "parquet", "latex", "model-card", "technical-file", "iso-19795-10", "mlflow", "wandb", "figures"
-]
+    "csv", "parquet", "latex", "model-card", "technical-file", "iso-19795-10", "mlflow", "wandb", "figures", "pdf"
+]  # fmt: skip
 
 
 @final
@@ -43,7 +43,8 @@ class Export(Job[ExportNumbers]):
     "technical-file", two pages for a provider's documentation, of each model;
     "iso-19795-10", a report in the shape of this standard, without a claim to conform; "mlflow" and "wandb", a run in
     these services, kept on this computer unless MLFLOW_TRACKING_URI or WANDB_MODE say otherwise; "figures", every
-    figure as SVG, PNG and numbers. The result's table has a row for each file: its path.
+    figure as SVG, PNG and numbers; "pdf", the first screen of the report as one page. The result's table has a row for
+    each file: its path.
 
     Raises BadInput for a folder without a finished run, UnknownName for another format, MissingExtra where the
     libraries of figures, MLflow or Weights & Biases are not installed.
@@ -65,8 +66,8 @@ class Export(Job[ExportNumbers]):
     to: Annotated[
         Format,
         Option(
-            "The format: csv, parquet, latex, model-card, technical-file, iso-19795-10, mlflow, wandb or figures "
-            "(SVG, PNG, CSV).",
+            "The format: csv, parquet, latex, model-card, technical-file, iso-19795-10, mlflow, wandb, figures "
+            "(SVG, PNG, CSV) or pdf (one page, printed by Chromium).",
             metavar="FORMAT",
         ),
     ]
@@ -101,6 +102,8 @@ class Export(Job[ExportNumbers]):
     def _written(self, run: Path, out: Path) -> list[Path]:
         if self.to == "figures":
             return formats.write_figures(run, out)
+        if self.to == "pdf":
+            return formats.write_pdf(run, out)
         if self.to == "iso-19795-10":
             return performance_variation.write_variation(run, out)
         results = results_of(run)

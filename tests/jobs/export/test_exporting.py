@@ -161,3 +161,19 @@ def test_a_folder_without_a_run_is_refused(tmp_path, to):
     with pytest.raises(BadInput, match="expected"):
         transect.export(tmp_path, to)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.browser
+def test_a_manager_gets_the_first_screen_on_one_page(run, tmp_path):
+    made = transect.export(run, "pdf", tmp_path)
+    assert made.numbers.files == ("summary.pdf",)
+    content = (tmp_path / "summary.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", content)) <= 2
+
+
+def test_a_pdf_needs_a_browser(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BadInput, match="expected Chromium or Chrome on PATH; install one, or print"):
+        transect.export(run, "pdf", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
