@@ -187,8 +187,8 @@ _CORRECTED: Final = (
     "number of subjects that was fixed in advance."
 )
 _LOOKED: Final = (
-    " If you look at the results, extend the audit and look again, read the always-valid intervals that are folded "
-    "under the effects."
+    " If you look at the results, extend the audit and look again, read the always-valid intervals on the page of all "
+    "numbers."
 )
 _NEVER: Final = " Associations in a population have no always-valid interval."
 _REPEATED: Final = (

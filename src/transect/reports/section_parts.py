@@ -13,7 +13,6 @@ from transect.reports.blocks import (
     Axis,
     Block,
     DotPlot,
-    Folded,
     Heading,
     Paragraph,
     Part,
@@ -96,7 +95,7 @@ def _blocks(
     yield from _texts(doc, number, section, first)
     for place, figure in enumerate(section.figures):
         shown = _figure(doc, f"{at}/figures/{place}", figure, f"section-{number}-f{place}")
-        yield from [Folded(doc.text(f"{at}/figures/{place}/title"), list(shown))] if figure.folded else shown
+        yield from [Secondary(list(shown))] if figure.folded else shown
     yield from pictures
     for place, table in enumerate(section.tables):
         made = _table(doc, f"{at}/tables/{place}", table)

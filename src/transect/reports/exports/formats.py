@@ -99,8 +99,14 @@ _PROBE: Final = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">
 
 
 def pages_of(run: Path) -> list[Path]:
-    """The pages in a folder by name, or the page itself. Raises BadInput where there is none."""
-    pages = sorted(run.glob("*.html")) if run.is_dir() else [run] if run.suffix == ".html" and run.is_file() else []
+    """The pages in a folder by their stems, or the page itself. Raises BadInput where there is none."""
+    pages = (
+        sorted(run.glob("*.html"), key=lambda page: page.stem)
+        if run.is_dir()
+        else [run]
+        if run.suffix == ".html" and run.is_file()
+        else []
+    )
     if not pages:
         raise BadInput(f"{run}: expected a folder with a page of Transect, as report.html, or such a page; found none")
     return pages
