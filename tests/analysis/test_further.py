@@ -50,8 +50,8 @@ def results(folder):
 
 
 @pytest.fixture(scope="module")
-def page(folder, results):
-    return parse((folder / "run" / "report.html").read_text())
+def pages(folder, results):
+    return [parse((folder / "run" / name).read_text()) for name in ("report.html", "report-numbers.html")]
 
 
 @pytest.mark.integration
@@ -115,13 +115,15 @@ def test_a_negative_control_says_what_it_could_have_found(results):
         assert row["detectable"] is None or row["detectable"] == pytest.approx(half / 1.96 * shift, rel=0.25)
 
 
-def test_every_number_of_the_page_stands_in_the_results(page, results):
-    assert number_faults(page, results) == []
-    assert text_faults(page, results) == []
-    assert set(loose_digits(page)) <= {"sha256"}  # the key of a setting of the target, shown verbatim
-    names = [element.get("id") for element in page.iter("section")]
-    for part in ("interactions", "projection", "control", "plan"):
-        assert f"study-0-{part}" in names
+def test_every_number_of_the_pages_stands_in_the_results(pages, results):
+    for page in pages:
+        assert number_faults(page, results) == []
+        assert text_faults(page, results) == []
+        assert set(loose_digits(page)) <= {"sha256"}  # the key of a setting of the target
+    first, second = ([element.get("id") for element in page.iter("section")] for page in pages)
+    assert "study-0-projection" in first
+    for part in ("interactions", "control", "plan"):
+        assert f"study-0-{part}" in second
 
 
 def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path):

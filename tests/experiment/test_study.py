@@ -86,7 +86,8 @@ def test_a_planted_effect_is_found_and_everything_is_written(tmp_path):
     assert images.num_rows == 48
     assert images["intended.background_lightness"].to_pylist() == images["true.background_lightness"].to_pylist()
     assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == [
-        "effects.parquet", "images", "log.jsonl", "manifest.json", "negative-control", "predictions", "report.html", "results.json", "run.json", "run.lock",
+        "effects.parquet", "images", "log.jsonl", "manifest.json", "negative-control", "predictions", "report-numbers.html",
+        "report.html", "results.json", "run.json", "run.lock",
     ]  # fmt: skip
 
 

@@ -38,7 +38,7 @@ BLOCKS = (
     Plot("Alone", DRAWING),
     Plots([Plot("Left", DRAWING, "x")]),
     Picture(b"\x89PNG", "A picture"),
-    Folded("More", (TABLE,), long=True),
+    Folded("More", (TABLE,)),
 )
 PAGE = Page(
     "Title & more",

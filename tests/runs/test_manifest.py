@@ -55,7 +55,7 @@ def test_a_report_writes_the_manifest_of_every_file(run):
     assert set(listed) == there - {"manifest.json", "run.lock", "log.jsonl"}
     found = manifest.check(run)
     assert found.holds
-    assert found.unchanged == len(listed) == 8
+    assert found.unchanged == len(listed) == 9
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_a_report_of_an_unchanged_run_says_nothing_of_files(run, capsys):
     after = json.loads((run / manifest.MANIFEST).read_text())["files"]
     assert before.keys() == after.keys()
     changed = {name for name in before if before[name] != after[name]}
-    assert changed <= {"results.json", "effects.parquet", "report.html"}
+    assert changed <= {"results.json", "effects.parquet", "report.html", "report-numbers.html"}
     assert manifest.check(run).holds
 
 
 def test_the_command_says_what_is_wrong_and_leaves_with_1(run, keys):
     done = command("verify", "run", str(run), "--sign", str(keys / "auditor"))
     assert done.returncode == 0, done.stderr
-    assert "8 files as written. Signed: " in done.stdout
+    assert "9 files as written. Signed: " in done.stdout
     done = command("verify", "run", str(run), "--key", str(keys / "other.pub"))
     assert (done.returncode, "The signature does not match" in done.stdout) == (1, True)
     hostile = run / "images" / "\x1b[2J.parquet"
@@ -187,7 +187,7 @@ def test_the_command_says_what_is_wrong_and_leaves_with_1(run, keys):
     (run / "report.html").unlink()
     done = command("verify", "run", str(run))
     assert done.returncode == 1
-    assert "7 files as written, 1 missing, 1 added." in done.stdout
+    assert "8 files as written, 1 missing, 1 added." in done.stdout
     assert "report.html" in done.stdout
     assert "\x1b" not in done.stdout
     body = json.loads(command("verify", "run", str(run), "--json").stdout)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from transect.records import Effect
 from transect.reports import verdicts
+from transect.reports.builder import NUMBERS
 from transect.reports.entries import MARKS, MOST, EffectEntry, VerdictEntry, kind_of
 from transect.reports.wording import effect_numbers, unit_words
 from transect.runs import bounds
@@ -23,6 +24,13 @@ from transect.runs.wording import counted
 PAGE, RESULTS = "report.html", "results.json"
 COPY = "audit.html"
 """The page outside its run folder, where pages of other jobs may lie beside it."""
+
+
+def _numbers(page: str) -> str:
+    """The name of the page of all numbers that belongs to a page."""
+    return page.removesuffix(".html") + NUMBERS
+
+
 HEADINGS = ("effect", "target", "outcome", "estimate", "95 % interval", "unit", "p (adjusted)")
 
 
@@ -97,13 +105,23 @@ class FolderResult(Result):
         return failed_images(self.folder, target, outcome)
 
     def report(self, path: str | Path) -> Path:
-        """Copy the page as audit.html, with the results.json that it names, into the folder `path`; return its path."""
-        copy = Path(path) / COPY
-        refuse_links(copy)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if copy.parent.resolve() != self.folder.resolve():
-            shutil.copyfile(self.folder / RESULTS, copy.parent / RESULTS)
-        return Path(shutil.copyfile(self.page, copy))
+        """Copy both pages as audit.html and audit-numbers.html, and results.json, into the folder `path`.
+
+        Returns the path of the first.
+        """
+        folder = Path(path)
+        copies = {PAGE: folder / COPY, _numbers(PAGE): folder / _numbers(COPY)}
+        for copy in copies.values():
+            refuse_links(copy)
+        folder.mkdir(parents=True, exist_ok=True)
+        if folder.resolve() != self.folder.resolve():
+            shutil.copyfile(self.folder / RESULTS, folder / RESULTS)
+        for name, copy in copies.items():
+            text = (self.folder / name).read_text(encoding="utf-8")
+            for page in (PAGE, _numbers(PAGE)):  # the pages link to each other
+                text = text.replace(f'href="{page}', f'href="{copies[page].name}')
+            copy.write_text(text, encoding="utf-8")
+        return copies[PAGE]
 
     def headline(self) -> str:
         """How many effects there are, the largest, and a warning where a negative control shows an effect."""

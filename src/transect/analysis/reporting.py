@@ -40,7 +40,7 @@ from transect.reports.entries import EffectEntry
 from transect.reports.records import Section
 from transect.reports.results import StudyEntry
 from transect.reports.verdicts import subjects_words
-from transect.reports.wording import short_name
+from transect.reports.wording import is_plural, short_name
 from transect.runs import folder as unfinished
 from transect.runs import manifest, report_options, working_folders
 from transect.runs.environment import one_algebra_thread
@@ -214,7 +214,7 @@ def _question(studies: Sequence[Findings]) -> str:
                 f"How do the answers of {targets} vary with {names} in the population {study.design.population}?"
             )
             continue
-        does = "does" if len(study.attributes) == 1 else "do"
+        does = "do" if len(study.attributes) > 1 or all(map(is_plural, study.attributes)) else "does"
         held = _listed([spaced(name) for name in study.design.hold])
         kind = f"direct effects, with {held} held" if held else "total effects"
         parts.append(f"How {does} {names} change the answers of {targets} ({kind})?")

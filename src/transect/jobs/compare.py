@@ -29,15 +29,16 @@ from transect.analysis.compared.conclusions import (
     left,
     level_words,
     needs,
-    number,
+    of_each,
     same_as_threshold,
+    sized_interval,
 )
 from transect.analysis.compared.measuring import shifted
 from transect.job import Content, Job, Option, Out, function
 from transect.reports import blocks
 from transect.reports.album import reduced
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
-from transect.reports.blocks import Block, Folded, Heading, Paragraph, Part
+from transect.reports.blocks import Block, Folded, Heading, Paragraph, Part, Secondary
 from transect.reports.builder import data_address
 from transect.reports.columns import Column, Table
 from transect.reports.drawing.svg import joined, tag
@@ -146,7 +147,7 @@ class Compare(Job[CompareNumbers]):
             parts=(
                 Part("verdicts", "All verdicts", tuple(_verdicts(numbers))),
                 Part("images", "Images on which they differ", (_counts(numbers),)),
-                Part("numbers", "All numbers", (_table(numbers),), folded=True),
+                Part("numbers", "Rates and effects", (Secondary((_table(numbers),)),)),
                 Part("methods", "Methods", (Paragraph(_METHOD),)),
             ),
             sources=numbers.works,
@@ -223,14 +224,17 @@ def _images(numbers: CompareNumbers) -> Iterator[Block]:
             if (image.study, image.model, image.outcome) == (study, model, outcome) and picture
         ]
         yield Paragraph(f"Study {study}: {_differ(row)}" if several_studies else _differ(row))
-        yield from _strips(chosen)
+        yield from _strips(chosen, row)
 
 
-def _strips(chosen: Sequence[tuple[DifferingImage, bytes]]) -> Iterator[Block]:
-    """A strip of the images on which one model's outcome is larger, then one of the other's."""
+def _strips(chosen: Sequence[tuple[DifferingImage, bytes]], row: DifferingAnswers) -> Iterator[Block]:
+    """A strip of the images on which one model's outcome is larger, then one of the other's, and of how many."""
     for words in dict.fromkeys(_larger(image) for image, _ in chosen):
         figures = [_figure(image, picture, words) for image, picture in chosen if _larger(image) == words]
-        yield Paragraph(f"{words}:", "key")
+        one = next(image for image, _ in chosen if _larger(image) == words)
+        all_of_them = row.only_model if one.of_model > one.of_reference else row.only_reference
+        shown = f" ({len(figures)} of {counted(all_of_them, 'image')} shown)" if len(figures) < all_of_them else ""
+        yield Paragraph(f"{words}{shown}:", "key")
         yield tag("div", tag("div", joined(figures), class_="shots"), class_="strip first")
 
 
@@ -315,16 +319,18 @@ def _table(numbers: CompareNumbers) -> Table[Row]:
         Column("model", lambda row: _named(numbers, row)),
         Column("outcome", "outcome"),
         Column("study", "study"),
-        Column("baseline", lambda row: number(row.first, row.unit), "figure"),
-        Column("model's", lambda row: number(row.second, row.unit), "figure"),
+        Column("baseline", lambda row: of_each(row.first, row), "figure"),
+        Column("model's", lambda row: of_each(row.second, row), "figure"),
         Column("difference", lambda row: amount(row.estimate, row.unit, signed=True), "figure"),
         Column(
-            f"{level_words(numbers.confidence)} interval", lambda row: interval(row.low, row.high, row.unit), "figure"
+            f"{level_words(numbers.confidence)} interval",
+            lambda row: sized_interval(row.low, row.high, row.unit),
+            "figure",
         ),
         Column("p, corrected", "p_adjusted", "p"),
         Column("subjects", "n_subjects", "count"),
     ]
-    return Table("All numbers", numbers.rows, columns, "Rates in percent, differences in points")
+    return Table("All numbers", numbers.rows, columns)
 
 
 _Judged = tuple[Conclusion, Row]
@@ -332,14 +338,10 @@ CONCLUSIONS: Final[Sequence[Column[_Judged]]] = (
     Column("verdict", lambda each: " ".join(MARKS[each[0].verdict])),
     Column("model", lambda each: each[1].model),
     Column("compared", lambda each: compared(*each)),
-    Column("baseline", lambda each: number(each[1].first, each[1].unit)),
-    Column("model's", lambda each: number(each[1].second, each[1].unit)),
+    Column("baseline", lambda each: of_each(each[1].first, each[1])),
+    Column("model's", lambda each: of_each(each[1].second, each[1])),
     Column("difference", lambda each: amount(each[1].estimate, each[1].unit, signed=True)),
-    Column("95 % interval", lambda each: interval(each[1].low, each[1].high, each[1].unit)),
+    Column("95 % interval", lambda each: sized_interval(each[1].low, each[1].high, each[1].unit)),
     Column("p, corrected", lambda each: each[1].p_adjusted, "p"),
-    Column("needs", lambda each: _needs(each[0])),
+    Column("to settle it", lambda each: needs(*each) if each[0].verdict == "cannot tell" else ""),
 )
-
-
-def _needs(conclusion: Conclusion) -> str:
-    return needs(conclusion).removeprefix("needs ") if conclusion.verdict == "cannot tell" else ""

@@ -1,4 +1,4 @@
-"""Hand a finished run to other tools: tables, a paper, a model card, MLflow, Weights & Biases, figures."""
+"""Hand a finished run to other tools: tables, a paper, a model card, a technical file, MLflow, W&B, figures."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import pyarrow as pa
 
 from transect.job import Content, Job, Option, function
 from transect.reports.columns import Column, Table
-from transect.reports.exports import formats, model_card, performance_variation
-from transect.reports.exports.result_texts import results_of, tables_of, target_names, write_csv, write_parquet
+from transect.reports.exports import formats, model_card, performance_variation, technical_file
+from transect.reports.exports.result_texts import results_of, tables_of, write_csv, write_parquet
 from transect.runs import working_folders
 from transect.runs.wording import counted
 
-Format = Literal["csv", "parquet", "latex", "model-card", "iso-19795-10", "mlflow", "wandb", "figures"]
+Format = Literal[
+    "csv", "parquet", "latex", "model-card", "technical-file", "iso-19795-10", "mlflow", "wandb", "figures", "pdf"
+]  # fmt: skip
 
 
 @final
@@ -38,10 +40,12 @@ class Export(Job[ExportNumbers]):
 
     run: the folder of an audit; for figures the folder of any job with a page, or a page; for "iso-19795-10" also that
     of `recognition`. to: "csv" or "parquet", a file for each table; "latex", tables for a paper, with booktabs;
-    "model-card", the sections of Mitchell et al. 2019, with metadata in the form of the Hugging Face Hub;
+    "model-card", the sections of Mitchell et al. 2019, with metadata in the form of the Hugging Face Hub, and
+    "technical-file", two pages for a provider's documentation, of each model;
     "iso-19795-10", a report in the shape of this standard, without a claim to conform; "mlflow" and "wandb", a run in
     these services, kept on this computer unless MLFLOW_TRACKING_URI or WANDB_MODE say otherwise; "figures", every
-    figure as SVG, PNG and numbers. The result's table has a row for each file: its path.
+    figure as SVG, PNG and numbers; "pdf", the first screen of the report as one page. The result's table has a row for
+    each file: its path.
 
     Raises BadInput for a folder without a finished run, UnknownName for another format, MissingExtra where the
     libraries of figures, MLflow or Weights & Biases are not installed.
@@ -63,7 +67,8 @@ class Export(Job[ExportNumbers]):
     to: Annotated[
         Format,
         Option(
-            "The format: csv, parquet, latex, model-card, iso-19795-10, mlflow, wandb or figures (SVG, PNG, CSV).",
+            "The format: csv, parquet, latex, model-card, technical-file, iso-19795-10, mlflow, wandb, figures "
+            "(SVG, PNG, CSV) or pdf (one page, printed by Chromium).",
             metavar="FORMAT",
         ),
     ]
@@ -71,7 +76,7 @@ class Export(Job[ExportNumbers]):
         str | Path | None, Option("The folder to write; default RUN/export.", metavar="DIR", opens="write")
     ] = None
     _: KW_ONLY
-    model: Annotated[str, Option("The model's name on a model card; default the target's.")] = ""
+    model: Annotated[str, Option("The model's name on a model card or in a technical file; default the target's.")] = ""
     project: Annotated[str, Option("The experiment of MLflow, or the project of Weights & Biases, to log to.")] = (
         "transect"
     )
@@ -99,11 +104,15 @@ class Export(Job[ExportNumbers]):
     def _written(self, run: Path, out: Path) -> list[Path]:
         if self.to == "figures":
             return formats.write_figures(run, out)
+        if self.to == "pdf":
+            return formats.write_pdf(run, out)
         if self.to == "iso-19795-10":
             return performance_variation.write_variation(run, out)
         results = results_of(run)
         if self.to == "model-card":
-            return model_card.write(results, self.model or target_names(results), out)
+            return model_card.write(results, self.model, out)
+        if self.to == "technical-file":
+            return technical_file.write(results, self.model, out)
         return _TABLES[self.to](results, out)
 
     def content(self, numbers: ExportNumbers) -> Content:

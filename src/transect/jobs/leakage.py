@@ -43,7 +43,7 @@ from transect.attacks.numbers import (
 from transect.attacks.records import LeakageEstimate
 from transect.attacks.side_by_side import RepresentationRow, TableRow
 from transect.job import Content, Job, Option, Out, function
-from transect.reports.blocks import Block, DotPlot, Facts, Folded, Paragraph, Part, Plot, Row, TextTable
+from transect.reports.blocks import Block, DotPlot, Facts, Heading, Paragraph, Part, Plot, Row, Secondary, TextTable
 from transect.reports.columns import Column, Table, decimals, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Scale, Tick
@@ -433,7 +433,7 @@ def _leakages(numbers: LeakageNumbers) -> Iterator[Block]:
     if rest:
         of_models = ", other formats of predictions" if len(numbers.comparisons) > 1 else ""
         words = f"Labels with noise{of_models}, and fewer {_drawn(numbers)}"
-        yield Folded(words, (DotPlot("", ticks, rest),), long=True)
+        yield Secondary((Heading(words), DotPlot("", ticks, rest)))
 
 
 def _row(number: int, figure: _Figure, axis: Scale, band: tuple[float, float] | None) -> Row:
@@ -649,7 +649,7 @@ def _amplification(numbers: LeakageNumbers) -> Iterator[Block]:
         yield Paragraph(f"Measured by counting, without an attacker, in percentage points: {figures}.")
         found = numbers.counted_contributions.items()
         tables = [_contributions(items, _COUNTED[name]) for name, items in found if items]
-        yield Folded("Contributions by label and class", tables, long=True)
+        yield Secondary((Heading("Contributions by label and class"), *tables))
 
 
 def _contributions(items: Sequence[Contribution], measure: str) -> Table[Contribution]:
@@ -668,7 +668,7 @@ def _labels(numbers: LeakageNumbers) -> Iterator[Block]:
     )
     yield from _costs(numbers)
     yield _leaning(numbers)
-    yield Folded("Every label", (_every_label(numbers),), long=True)
+    yield Secondary((Heading("Every label"), _every_label(numbers)))
 
 
 def _costs(numbers: LeakageNumbers) -> Iterator[Block]:

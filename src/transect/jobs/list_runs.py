@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from transect.errors import BadInput, TransectError
 from transect.job import Content, Job, Option, function
+from transect.reports.builder import NUMBERS
 from transect.reports.columns import Column, Table
 from transect.reports.entries import kind_of
 from transect.reports.wording import short_name
@@ -146,7 +147,7 @@ def _requirements(folder: Path) -> list[str]:
 
 def _pages(folder: Path) -> Iterator[RunRow]:
     """A row for each page of another job in a folder."""
-    for path in sorted(page for page in folder.glob("*.html") if page.name != _OWN_PAGE):
+    for path in sorted(page for page in folder.glob("*.html") if not page.name.endswith((_OWN_PAGE, NUMBERS))):
         try:
             row = None if path.is_symlink() or not path.is_file() else _page(folder, path)
         except (OSError, ValueError) as error:
@@ -232,5 +233,5 @@ RUNS: Final[Sequence[Column[RunRow]]] = (
 
 
 def _told(name: str) -> bool:
-    """Whether the list is made from this file; the page of an audit tells nothing that its results do not."""
-    return name.rpartition("/")[2] in _FILES or (name.endswith(".html") and not name.endswith("report.html"))
+    """Whether the list is made from this file; the pages of an audit tell nothing that its results do not."""
+    return name.rpartition("/")[2] in _FILES or (name.endswith(".html") and not name.endswith(("report.html", NUMBERS)))

@@ -24,7 +24,7 @@ from transect.effects.matched_pairs import GAMMAS, AdjustedPairs, Balance
 from transect.errors import BadInput
 from transect.job import Content, Job, Option, Out, function
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
-from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Part
+from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Part, Secondary
 from transect.reports.columns import Column, Form, Table, decimals, probability
 from transect.reports.drawing.svg import joined, tag
 from transect.reports.wording import ATTRIBUTE_NOTE
@@ -647,7 +647,7 @@ def _balance(numbers: MatchNumbers, table: Table[Balance]) -> Iterator[Block]:
         f"threshold, {decimals(gate, 2)}. The method saw the covariates marked “used”."
     )
     yield from figures.love_plot(numbers.matched.balance, gate)
-    yield Folded("Table of balance", (table,))
+    yield Secondary((table,))
 
 
 def _shares(numbers: MatchNumbers) -> Iterator[Block]:
@@ -709,8 +709,7 @@ def _joints(numbers: MatchNumbers) -> Iterator[Block]:
         yield figures.among("Share of each combination", *both, "." if place else first)
         yield figures.shares(f"combination-{place}", "Joint distribution", joint.shares(), *both)
     if joints:
-        words = f"{'Tables' if len(joints) > 1 else 'Table'} of the joint distribution"
-        yield Folded(words, [joint.table() for joint in joints])
+        yield Secondary([joint.table() for joint in joints])
 
 
 CARDS: Final[Sequence[Column[Card]]] = (
@@ -730,7 +729,7 @@ def _pairs(numbers: MatchNumbers) -> Iterator[Block]:
     if not _any_picture(pairs):
         yield Paragraph(f"{which}, by row of the table. {_NO_PICTURES}")
         columns = [Column(treated, "a"), Column(control, "b"), CARDS[0]]
-        yield Folded("Table of pairs", (Table("Pairs", pairs, columns),))
+        yield Secondary((Table("Pairs", pairs, columns),))
         return
     yield Paragraph(f"{which}: {treated} left, {control} right.")
     yield figures.filters("f", {"all": "all", "nearest": "nearest quarter", "farthest": "farthest quarter"})
@@ -753,7 +752,7 @@ def _refused(numbers: MatchNumbers) -> Iterator[Block]:
         nearest: Column[Card] = Column(f"nearest {other}", lambda card: "none" if card.b is None else card.b)
         columns = [Column("image", "a"), nearest, *CARDS]
         table = Table("Images without a match, and the nearest", refused, columns)
-        yield Folded("Table of images without a match", (table,))
+        yield Secondary((table,))
         return
     yield Paragraph(f"{shown}, whatever the constraint; each reason has its share:", "fine")
     yield figures.filters("r", {"all": "all", **{str(number): reason for number, reason in enumerate(reasons)}})

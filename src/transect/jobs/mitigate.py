@@ -19,7 +19,7 @@ from transect.mitigation.numbers import Figure, MitigateNumbers, MitigationFigur
 from transect.mitigation.running import run
 from transect.mitigation.settings import Config, as_config
 from transect.mitigation.testbed import FACELESS
-from transect.reports.blocks import Block, Facts, Folded, Paragraph, Part, Plot, Plots
+from transect.reports.blocks import Block, Facts, Paragraph, Part, Plot, Plots, Secondary
 from transect.reports.columns import Column, Form, Table, decimals, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Scale, Tick, covering, tick_text
@@ -254,7 +254,7 @@ def _tables(numbers: MitigateNumbers) -> Iterator[Block]:
     yield Table("Leakage and performance", rows, [_lettered(rows), *FIGURES, ATTACKER], caption)
     columns = [_lettered(rows), *(column for name in sorted(rows[0].attackers) for column in _of_attacker(name))]
     words = "λ_M and Δ by new attackers of increasing capacity"
-    yield Folded("Every attacker", (Table("Every attacker", rows, columns, words),), long=True)
+    yield Secondary((Table("Every attacker", rows, columns, words),))
 
 
 def _of_attacker(name: str) -> Iterator[Column[MitigationFigures]]:

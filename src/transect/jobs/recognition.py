@@ -53,7 +53,7 @@ from transect.job import Content, Finished, Job, Option, function
 from transect.protocols import TargetLike
 from transect.records import Estimate
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
-from transect.reports.blocks import Block, DotPlot, Facts, Folded, Heading, Paragraph, Part, Plots
+from transect.reports.blocks import Block, DotPlot, Facts, Folded, Heading, Paragraph, Part, Plots, Secondary
 from transect.reports.columns import Column, Table, probability, shown, significant
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import tag
@@ -554,8 +554,8 @@ def _compared(
     if most.estimate == least.estimate:
         same = Markup("{} % {} in each of {} groups.").format(significant(100 * most.estimate), words, len(known))
         return head.format("no difference between the groups is shown.") + same
-    both = Markup("{} {} in {}, {} in {}{}")
-    rates = both.format(_percent(most), words, gap.group, _percent(least), gap.other, _sized(gap, people))
+    both, ends = Markup("{} {} in {}, {} in {}{}"), {gap.group: most, gap.other: least}
+    rates = both.format(_percent(most), words, gap.group, _percent(least), gap.other, _sized(gap, people, ends))
     return head.format(_claim(gap)) + rates
 
 
@@ -574,10 +574,14 @@ def _claim(gap: RateGap) -> str:
     return f"a difference between {two} is not shown."
 
 
-def _sized(gap: RateGap, people: int) -> str:
-    """The difference, its interval and, where it is not shown, with how many people it would be."""
+def _sized(gap: RateGap, people: int, ends: Mapping[str, Estimate]) -> str:
+    """The difference, its interval and, where it is not shown, with how many people it would be.
+
+    ends: the rates of the two groups.
+    """
     if gap.reason:
-        return "; one of them has no interval."
+        without = " and ".join(name for name, rate in ends.items() if not math.isfinite(rate.low))
+        return f"; no interval of {without}, so none of the difference." if without else f"; {gap.reason}."
     estimate, low, high = (significant(100 * end, 2) for end in (gap.estimate, gap.low, gap.high))
     text = f"; difference {estimate} points, 95 % interval {low} to {high}."
     level = 1 - 0.05 / gap.pairs
@@ -672,7 +676,7 @@ def _errors(numbers: RecognitionNumbers, table: Table[_Errors]) -> Iterator[Bloc
         yield Heading(words.format(_limit(limit), _origin(numbers, limit)))
         yield from (_rate_plot(numbers, place, rate) for rate in _AXES)
     yield from (Paragraph(reason, "note") for reason in _missing_intervals(numbers))
-    yield Folded("Table of errors", (table,))
+    yield Secondary((table,))
 
 
 def _rate_plot(numbers: RecognitionNumbers, place: int, rate: RateName) -> DotPlot:
@@ -783,7 +787,7 @@ def _changed(row: GapChange) -> Estimate:
 
 
 CHANGES: Final[Sequence[Column[GapChange]]] = (
-    Column("groups", lambda change: f"{change.group} - {change.reference}"),
+    Column("groups", lambda change: f"{change.group} − {change.reference}"),
     Column("gap of", lambda change: MEASURES[change.measure]),
     Column("threshold", lambda row: "" if math.isnan(row.threshold) else significant(row.threshold, 4), "figure"),
     Column("all images", lambda change: _scale(change) * change.before, "number"),

@@ -28,7 +28,7 @@ from transect.analysis.replicated.conclusions import (
 from transect.analysis.replicated.replicating import replicate_runs
 from transect.job import Content, Job, Option, Out, function
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
-from transect.reports.blocks import Block, Bullets, Folded, Heading, Paragraph, Part
+from transect.reports.blocks import Block, Bullets, Folded, Heading, Paragraph, Part, Secondary
 from transect.reports.columns import Column, Table
 from transect.reports.next_steps import Step, listed
 from transect.reports.wording import short_name
@@ -144,7 +144,7 @@ class Replicate(Job[ReplicateNumbers]):
             parts=(
                 Part("effects", "Effects side by side", tuple(_effects(numbers))),
                 Part("combined", "Photographs with the help of the rendering", tuple(_combined(numbers))),
-                Part("numbers", "All numbers", (_all(numbers),), folded=True),
+                Part("numbers", "Effects by world", (Secondary((_all(numbers),)),)),
                 Part("methods", "Methods", (Paragraph(_METHOD),)),
             ),
             sources=numbers.works,

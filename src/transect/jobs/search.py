@@ -40,7 +40,18 @@ from transect.protocols import Generator, TargetLike
 from transect.records import Estimate
 from transect.reports import builder
 from transect.reports.answer_picture import MOST
-from transect.reports.blocks import Block, Dots, Facts, Folded, Heading, Paragraph, Part, Plot, Plots, TextTable
+from transect.reports.blocks import (
+    Block,
+    Dots,
+    Facts,
+    Heading,
+    Paragraph,
+    Part,
+    Plot,
+    Plots,
+    Secondary,
+    TextTable,
+)
 from transect.reports.builder import data_address
 from transect.reports.columns import Column, Table, shown
 from transect.reports.drawing import svg
@@ -430,7 +441,7 @@ def _maps(maps: Sequence[AttributeMap]) -> Iterator[Block]:
         yield Paragraph("Only one attribute was varied, so there is no pair to draw.")
         return
     yield Plots([_map(one, number) for number, one in enumerate(maps)], "maps", _map_numbers(maps))
-    yield Folded("Tables of the maps", list(map(_map_table, maps)), long=True)
+    yield Secondary(list(map(_map_table, maps)))
 
 
 def _map(one: AttributeMap, number: int) -> Plot:

@@ -1,6 +1,6 @@
 """The page that a reader of an audit sees, and the numbers behind it.
 
-`build` makes the HTML, `write` puts `report.html` and `results.json` into a folder; `schema` is its JSON Schema.
+`build` makes the HTML, `write` puts the pages and `results.json` into a folder; `schema` is its JSON Schema.
 Nothing is printed that does not stand in `results.json`.
 """
 

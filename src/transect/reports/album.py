@@ -235,16 +235,15 @@ def _flips(document: Document, study: int, number: int, strip: Strip) -> Markup:
     return tag("div", title + tag("div", joined(pairs), class_="pairs"), class_="strip")
 
 
-def failures(document: Document, study: int, shown: Gallery) -> Markup:
+def failures(document: Document, study: int, shown: Gallery) -> list[Markup]:
     """The images of a study on which a target failed or was wrong."""
     entry = document.results.studies[study]
     several = len(entry.targets) > 1
-    shots = [
+    return [
         _shot(document, study, pointer("gallery", "failures", index), each, set(each.cell), with_target=several)
         for index, each in enumerate(shown.failures)
         if each.study == entry.name
     ]
-    return tag("div", joined(shots), class_="shots") if shots else Markup()
 
 
 def box_key(examples: Iterable[Example]) -> Markup:

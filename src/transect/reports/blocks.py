@@ -183,11 +183,10 @@ class Picture:
 @final
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Blocks behind a summary; long: left out of print."""
+    """Blocks behind a summary."""
 
     summary: str
     blocks: Sequence[Block]
-    long: bool = False
 
 
 @final
@@ -199,6 +198,14 @@ class Subsection:
     title: str
     blocks: Sequence[Block]
     contents: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Secondary:
+    """Blocks that stand on the page of all numbers, under the headings that are around them here."""
+
+    blocks: Sequence[Block]
 
 
 Block = (
@@ -216,6 +223,7 @@ Block = (
     | Picture
     | Folded
     | Subsection
+    | Secondary
     | Markup
 )
 

@@ -1,15 +1,19 @@
-"""The one builder of pages: from the frozen record to one HTML text without scripts, network or other files."""
+"""The one builder of pages: from the frozen record to HTML without scripts, network or other files.
+
+What is secondary stands on a second page, STEM-numbers.html, to which the first one links.
+"""
 
 from __future__ import annotations
 
 import base64
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from markupsafe import Markup, escape
 
@@ -31,6 +35,7 @@ from transect.reports.blocks import (
     Plot,
     Plots,
     Row,
+    Secondary,
     Subsection,
     TextTable,
 )
@@ -61,12 +66,54 @@ def write(page: Page, path: Path, numbers: object = None) -> Path:
     """Write the page, with its numbers (None: without) as JSON under the same name beside it; returns its path."""
     if numbers is not None:
         write_json(path.with_suffix(".json"), numbers, indent=1)
-    write_atomically(path, build(page))
+    for name, text in pages(page, path.stem).items():
+        write_atomically(path.with_name(name), text)
     return path
 
 
+NUMBERS: Final = "-numbers.html"
+"""The end of the name of the page of all numbers."""
+
+
+def pages(page: Page, stem: str) -> dict[str, str]:
+    """The HTML of the page and, where something is secondary, of that of all numbers, by the names of their files."""
+    first, second = list[Part](), list[Part]()
+    elsewhere = list[Markup]()
+    for part in page.parts:
+        kept, moved = _halves(part.blocks)
+        link = Markup('<a href="{}{}#{}">{}</a>').format(stem, NUMBERS, part.name, part.title)
+        if moved:
+            second.append(replace(part, blocks=moved, folded=False))
+            elsewhere += [] if kept else [link]
+            kept += [Paragraph(Markup("All numbers: {}").format(link), "fine")] if kept else []
+        first += [replace(part, blocks=kept)] if kept else []
+    if not second:
+        return {f"{stem}.html": build(page)}
+    if elsewhere:
+        first.append(Part("numbers", "All numbers", [Bullets(elsewhere, "")], folded=True))
+    heading = Markup("All numbers: {}").format(page.heading or page.title)
+    back = Markup('The findings are on <a href="{0}">{0}</a>.').format(f"{stem}.html")
+    numbers = Page(f"All numbers: {page.title}", second, heading, cautions=[Paragraph(back)], style=page.style)
+    return {f"{stem}.html": build(replace(page, parts=first)), f"{stem}{NUMBERS}": build(numbers)}
+
+
+def _halves(blocks: Iterable[Block]) -> tuple[list[Block], list[Block]]:
+    """Blocks of the page, and those of the page of all numbers."""
+    first, second = list[Block](), list[Block]()
+    for block in blocks:
+        if isinstance(block, Secondary):
+            second += block.blocks
+        elif isinstance(block, Subsection | Folded):
+            kept, moved = _halves(block.blocks)
+            first += [replace(block, blocks=kept)] if kept else []
+            second += [replace(block, blocks=moved)] if moved else []
+        else:
+            first.append(block)
+    return first, second
+
+
 def build(page: Page) -> str:
-    """The page as one HTML text."""
+    """One page as one HTML text, with what is secondary in its place."""
     contents = joined(_entry(part) for part in page.parts)
     question = tag("p", page.question, class_="question") if page.question else Markup()
     header = tag("header", tag("h1", page.heading or page.title) + drawn(page.cautions) + question)
@@ -121,8 +168,10 @@ def _block(block: Block) -> Markup:
             return _enclosing(block)
 
 
-def _enclosing(block: Answer | Picture | Folded | Subsection) -> Markup:
+def _enclosing(block: Answer | Picture | Folded | Subsection | Secondary) -> Markup:
     match block:
+        case Secondary():
+            return drawn(block.blocks)
         case Answer():
             texts = [*map(Paragraph, block.sentences), *(Paragraph(text, "fine") for text in block.remarks)]
             look = tag("div", drawn(block.blocks), class_="answer look") if block.blocks else Markup()
@@ -136,7 +185,7 @@ def _enclosing(block: Answer | Picture | Folded | Subsection) -> Markup:
             return tag("figure", image + tag("figcaption", block.caption), class_="sheet")
         case Folded():
             inner = tag("summary", block.summary) + drawn(block.blocks)
-            return tag("details", inner, class_="more" if block.long else None)
+            return tag("details", inner)
         case _:
             assert_never(block)
 

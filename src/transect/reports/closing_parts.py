@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from transect.reports.blocks import Block, Bullets, Facts, Folded, Heading, Paragraph, Part, TextTable
+from transect.reports.blocks import Block, Bullets, Facts, Folded, Heading, Paragraph, Part, Secondary, TextTable
 from transect.reports.columns import Column, Table
 from transect.reports.document import Document, Entry, pointer
 from transect.reports.drawing.svg import joined, tag
@@ -17,7 +17,7 @@ from transect.reports.effect_parts import column, counts
 from transect.reports.entries import FigureEntry, OutsideEntry, ReadingEntry
 from transect.reports.results import StudyEntry, TargetEntry
 from transect.reports.verdicts import people_repeat
-from transect.reports.wording import correction, correction_name, listed
+from transect.reports.wording import correction, correction_name, listed, settings_of
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
 
@@ -27,13 +27,13 @@ _OF_ADDRESSES: Final = ":/?#[]@!$&'()*+,;=%-._~"
 def closing_parts(document: Document, *, reduced: bool) -> tuple[Part, ...]:
     """The last parts, folded. reduced: whether pictures are smaller than targets saw them."""
     photographs = document.results.world.photographs or computed_on_photographs(document)
-    world = "The photographs" if photographs else "The world that generated these images"
+    world = "Photographs" if photographs else "World"
     exclusions = list(_exclusions(document, reduced))
     return (
-        Part("world", world, list(_world(document)), "Photographs" if photographs else "World", folded=True),
+        Part("world", world, list(_world(document)), folded=True),
         Part("methods", "Methods", list(_methods(document)), folded=True),
-        Part("exclusions", "Exclusions and failures", exclusions, "Exclusions", folded=True),
-        Part("specification", "Full specification", list(_specification(document)), "Specification", folded=True),
+        Part("exclusions", "Exclusions", exclusions, folded=True),
+        Part("specification", "Specification", [Secondary(list(_specification(document)))], folded=True),
     )
 
 
@@ -187,8 +187,8 @@ _CORRECTED: Final = (
     "number of subjects that was fixed in advance."
 )
 _LOOKED: Final = (
-    " If you look at the results, extend the audit and look again, read the always-valid intervals that are folded "
-    "under the effects."
+    " If you look at the results, extend the audit and look again, read the always-valid intervals on the page of all "
+    "numbers."
 )
 _NEVER: Final = " Associations in a population have no always-valid interval."
 _REPEATED: Final = (
@@ -204,11 +204,12 @@ def _methods(document: Document) -> Iterator[Block]:
     tests = (_TESTS if set_ else "") + (_INDEPENDENT if observed else "") + _CORRECTED
     yield Paragraph(tests + (_LOOKED if set_ else "") + (_NEVER if observed else ""))
     repeated = [("People on several photographs", _REPEATED)] if any(map(people_repeat, results.studies)) else []
-    items = [*_used(document), _correction(document), *_families(document), *repeated, _images(document)]
+    items = [*_used(document), _correction(document), *repeated, _images(document)]
     yield Facts(items, methods=True)
-    for number, study in enumerate(results.studies):
-        for place, target in enumerate(study.targets):
-            yield from _settings(document, number, Entry(document, f"/studies/{number}/targets/{place}", target))
+    yield Secondary([
+        *(Facts([each], methods=True) for each in _families(document)),
+        *(block for each in _targets(document) for block in _settings(document, each)),
+    ])  # fmt: skip
     if results.citations:
         yield Heading("Works cited")
         yield Bullets([_cited(document, place) for place in range(len(results.citations))])
@@ -248,8 +249,7 @@ def _families(document: Document) -> Iterator[tuple[Markup, Markup]]:
             row.counted("size", "test"), row.count("significant"), method
         )
         members = joined(tag("li", text) for text in document.texts(f"{row.place}/members"))
-        which = tag("details", tag("summary", "Which tests") + tag("ul", members, class_="fine"))
-        yield Markup("Family of tests: {}").format(row.text("name")), said + which
+        yield Markup("Family of tests: {}").format(row.text("name")), said + tag("ul", members, class_="fine")
 
 
 def _images(document: Document) -> tuple[str, Markup]:
@@ -258,7 +258,7 @@ def _images(document: Document) -> tuple[str, Markup]:
     if world.photographs:
         return "Photographs", Markup("{}. {}").format(name, document.text("/world/statement"))
     if computed_on_photographs(document):
-        return "Photographs", Markup('{}, as described under <a href="#world">The photographs</a>').format(name)
+        return "Photographs", Markup('{}, as described under <a href="#world">Photographs</a>').format(name)
     gain = Markup("; the camera's meter asks for at most {} stops of gain (a subject's metering error comes on top)")
     said = Markup("{}; photometry {}{}. {}").format(
         name,
@@ -269,9 +269,22 @@ def _images(document: Document) -> tuple[str, Markup]:
     return "World", said
 
 
-def _settings(document: Document, study: int, target: Entry[TargetEntry]) -> Iterator[Block]:
+def _targets(document: Document) -> list[Entry[TargetEntry]]:
+    """The targets of all studies."""
+    return [
+        Entry(document, f"/studies/{number}/targets/{place}", target)
+        for number, study in enumerate(document.results.studies)
+        for place, target in enumerate(study.targets)
+    ]
+
+
+def _study_name(target: Entry[TargetEntry]) -> Markup:
+    return target.document.text(f"{target.place.partition('/targets/')[0]}/name")
+
+
+def _settings(document: Document, target: Entry[TargetEntry]) -> Iterator[Block]:
     """The task and the settings of a target."""
-    several = Markup(' <span class="fine">in {}</span>').format(document.text(f"/studies/{study}/name"))
+    several = Markup(' <span class="fine">in {}</span>').format(_study_name(target))
     yield Heading(target.text("name") + (several if len(document.results.studies) > 1 else ""))
     rule = (
         Markup("")
@@ -279,12 +292,11 @@ def _settings(document: Document, study: int, target: Entry[TargetEntry]) -> Ite
         else Markup(" Counts as found: {}.").format(target.text("found_rule"))
     )
     yield Paragraph(Markup("Task: {}.{}").format(target.text("task"), rule))
-    pairs = []
-    for key, value in target.row.description.items():
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        code = tag("code", shown, data_source=f"{target.place}/description{pointer(key)}")
-        pairs.append(tag("dt", spaced(key)) + tag("dd", code))
-    yield tag("dl", joined(pairs), class_="settings")
+    rows = [
+        (words, tag("code", value, data_source=target.place + place))
+        for words, value, place in settings_of(target.row.description, "/description")
+    ]
+    yield TextTable("Settings", ("Setting", "Value"), rows)
 
 
 def _cited(document: Document, place: int) -> Markup:
@@ -295,20 +307,15 @@ def _cited(document: Document, place: int) -> Markup:
 
 
 def _exclusions(document: Document, reduced: bool) -> Iterator[Block]:
-    targets = [
-        Entry(document, f"/studies/{number}/targets/{place}", target)
-        for number, study in enumerate(document.results.studies)
-        for place, target in enumerate(study.targets)
-    ]
     columns: list[Column[Entry[TargetEntry]]] = [
-        Column("Study", lambda row: document.text(f"{row.place.partition('/targets/')[0]}/name")),
+        Column("Study", _study_name),
         column("Target", "name"),
         counts("Images sent", "n_images"),
         counts("Failed", "n_failed"),
         Column("Reasons", lambda row: row.tally("failure_reasons")),
     ]
     title = "Images without a valid answer"
-    yield Table(title, targets, columns, title)
+    yield Table(title, _targets(document), columns, title)
     if document.results.family.not_estimable:
         yield Heading("Not estimable")
         without = [row for row in document.entries("effects") if row.row.estimate is None]

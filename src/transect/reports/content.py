@@ -22,10 +22,10 @@ class Content:
 
     answer: sentences, the first of which is the headline; question: that the page answers. picture: shows the answer
     in one look. remarks: how to read it; notes: what to know before you use the numbers. table: the main one; rows: the
-    result's, by default the same, or what reads them. parts: of the page, before the table, or what makes them where that takes long; after:
-    below the table, which is left out where a part has it. first: blocks of the first screen; style: rules of this page
-    alone. sources: works cited. terminal: lines and tables there, by default the headline and the table; warnings:
-    below them.
+    result's, by default the same, or what reads them. parts: of the page, before the table, or what makes them where
+    that takes long; after: below the table, which is left out where a part has it. first: blocks of the first screen;
+    style: rules of this page alone. sources: works cited. terminal: lines and tables there, by default the headline
+    and the table; warnings: below them.
     """
 
     title: str
@@ -72,4 +72,6 @@ class Content:
 
 def _has(shown: Sequence[blocks.Block], table: AnyTable | None) -> bool:
     """Whether a table is among some blocks, or folded within them."""
-    return any(one is table or (isinstance(one, blocks.Folded) and _has(one.blocks, table)) for one in shown)
+    return any(
+        one is table or (isinstance(one, blocks.Folded | blocks.Secondary) and _has(one.blocks, table)) for one in shown
+    )

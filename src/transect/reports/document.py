@@ -29,6 +29,8 @@ whole.
 """
 
 NOT_ESTIMABLE = "not estimable"
+PER_CENT = Markup("&nbsp;%")
+"""What follows a number in per cent."""
 _NARROW = 0.05
 _WITHIN_NAMES = re.compile(r"(?<=\w[_:/.])(?=[^\W\d])")
 
@@ -108,7 +110,7 @@ class Entry(Generic[Shown_co]):
         """The estimate with its sign, or why there is none."""
         shown = self.number(key, style, signed=signed)
         if getattr(self.row, key) is not None:
-            return shown + ("%" if style == "percent" else "")
+            return shown + (PER_CENT if style == "percent" else "")
         return shown + (Markup(": {}").format(self.text("reason")) if getattr(self.row, "reason", "") else "")
 
     def interval(self, style: Style, prefix: str = "", *, signed: bool = False) -> Markup:

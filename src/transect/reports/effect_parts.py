@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from transect.reports.blocks import Block, DotPlot, Folded, Heading, Paragraph, Row, Subsection
+from transect.reports.blocks import Block, DotPlot, Folded, Heading, Paragraph, Row, Secondary, Subsection
 from transect.reports.columns import Column, Table
 from transect.reports.document import Document, Entry, finite
 from transect.reports.drawing import estimates, svg
@@ -141,14 +141,26 @@ def effects_subsection(document: Document, study: int) -> Subsection | None:
         words = outcome_words(outcome, unit, task_of(entry.targets))
         title = f"{'Effects on' if experimental else 'Differences in'} the {words}"
         table = effects_table(document, members, f"{title}, {unit_words(unit)}")
-        shown: list[Block] = [_forest(document, study, members, words, f"{name}-f{place}", table),
-                 Folded("Table of these effects", [table])]  # fmt: skip
-        blocks += [Folded(title, shown)] if place else shown
+        shown: list[Block] = [_forest(document, study, members, words, f"{name}-f{place}", table), Secondary([table])]
+        whole = [Folded(title, shown)] if place else shown
+        blocks += whole if outcome in first_outcomes(document, study) else [Secondary(whole)]
     if experimental:
         always: list[Block] = [Paragraph(_ALWAYS.format(level)), _always_table(rows)]
-        blocks.append(Folded("Intervals for a study that is stopped or extended after a look", always))
-    title = "What each attribute causes" if experimental else "What is associated with each attribute"
-    return Subsection(f"{name}-effects", title, blocks, "Effects")
+        blocks.append(Secondary([Folded("Intervals for a study that is stopped or extended after a look", always)]))
+    return Subsection(f"{name}-effects", "Effects" if experimental else "Associations", blocks, "Effects")
+
+
+MOST_OUTCOMES: Final = 3
+"""Outcomes of a study on the page of findings: those with a significant effect first, then in the study's order."""
+
+
+def first_outcomes(document: Document, study: int) -> list[str]:
+    """The outcomes on the page of findings; the others stand on that of all numbers."""
+    entry, alpha = document.results.studies[study], document.results.family.alpha
+    rows = [row for row in document.results.effects if row.study == entry.name]
+    found = {row.outcome for row in rows if significant(row, alpha)}
+    kept = [outcome for outcome in entry.outcomes if any(row.outcome == outcome for row in rows)]
+    return sorted(kept, key=lambda outcome: outcome not in found)[:MOST_OUTCOMES]
 
 
 def _forest(

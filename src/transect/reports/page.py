@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from transect.reports import album, builder
 from transect.reports.blocks import Block, Page
@@ -27,17 +27,19 @@ _IMAGE_BUDGETS = (3_200_000, 1_600_000, 600_000, 0)
 
 
 def build(results: Mapping[str, Any], gallery: Gallery) -> str:
-    """The whole report as one HTML text under 5 MB.
+    """The whole report as one HTML text: with the tables that `write` puts on a page of all numbers.
 
     results: as `results.schema.json` describes it (NaN may stand for null). gallery: the images that may be shown.
 
     Raises BadInput, with the place, when the results do not fit the schema.
     """
-    return _fit(read(results), gallery)[1]
+    return builder.build(_fit(read(results), gallery).page)
 
 
 def write(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> Path:
-    """Write `report.html` and `results.json` into a folder and return the path of the page.
+    """Write `report.html`, `report-numbers.html` and `results.json` into a folder; returns the path of the first.
+
+    Each page is under 5 MB.
 
     The same input gives the same bytes. Raises BadInput as `build` does, RunFolderError when the folder cannot be
     written.
@@ -48,23 +50,33 @@ def write(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> Path:
 
 def publish(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> JsonObject:
     """As `write`; returns what `results.json` holds."""
-    document, page = _fit(read(results), gallery, begun(folder))
-    write_json(folder / "results.json", document.tree, indent=1)
-    write_atomically(folder / "report.html", page)
-    return document.tree
+    fitted = _fit(read(results), gallery, begun(folder))
+    write_json(folder / "results.json", fitted.document.tree, indent=1)
+    for name, text in fitted.files.items():
+        write_atomically(folder / name, text)
+    return fitted.document.tree
 
 
-def _fit(results: Results, gallery: Gallery, day: str = "") -> tuple[Document, str]:
-    """The completed results and the page, with as many images as keep it under the limit."""
+class _Fitted(NamedTuple):
+    """The completed results, the page, and its files by their names."""
+
+    document: Document
+    page: Page
+    files: dict[str, str]
+
+
+def _fit(results: Results, gallery: Gallery, day: str = "") -> _Fitted:
+    """The page with as many images as keep its files under the limit."""
     sentences = told(Document(results))
     results = with_texts(results, sentences)
     for budget in _IMAGE_BUDGETS:
         shown = album.choose(gallery, budget)
         document = Document(complete(results, gallery, shown))
-        page = builder.build(page_of(document, shown, sentences, day))
-        if len(page.encode()) < LARGEST_PAGE:
+        page = page_of(document, shown, sentences, day)
+        fitted = _Fitted(document, page, builder.pages(page, "report"))
+        if all(len(text.encode()) < LARGEST_PAGE for text in fitted.files.values()):
             break
-    return document, page
+    return fitted
 
 
 def page_of(document: Document, shown: Gallery, sentences: Told, day: str = "") -> Page:

@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 from markupsafe import Markup
 
-from transect.reports.blocks import Block, Folded, Heading, Paragraph, Plot, Plots, Subsection, TextTable
+from transect.reports.blocks import Block, Folded, Heading, Paragraph, Plot, Plots, Secondary, Subsection, TextTable
 from transect.reports.columns import Column, Table
 from transect.reports.document import Document, Entry, finite
 from transect.reports.drawing import estimates, svg
@@ -29,6 +29,7 @@ from transect.reports.effect_parts import (
     TARGET,
     Effect,
     effects_table,
+    first_outcomes,
     numbers_of,
     percent_level,
 )
@@ -146,9 +147,12 @@ def levels_subsection(known: StudyRates) -> Subsection | None:
         each if experimental else f"{each}that level", percent_level(document)
     )
     blocks: list[Block] = []
-    drawn = (_outcome(known, outcome, name, place) for place, outcome in enumerate(entry.outcomes))
-    for place, (words, shown) in enumerate(each for each in drawn if each is not None):
-        blocks += [Folded(f"{words.capitalize()} by level", shown)] if place else shown
+    first = first_outcomes(document, known.study)
+    for place, outcome in enumerate(entry.outcomes):
+        if (found := _outcome(known, outcome, name, place)) is not None:
+            words, shown = found
+            whole = [Folded(f"{words.capitalize()} by level", shown)] if blocks else shown
+            blocks += whole if outcome in first else [Secondary(whole)]
     if not blocks:
         return None
     return Subsection(f"{name}-levels", "Rates by level", [Paragraph(said), *blocks], "Rates by level")
@@ -181,11 +185,10 @@ def _outcome(known: StudyRates, outcome: str, name: str, number: int) -> tuple[s
     shared = 1 < len(names) <= SERIES
     key = _legend(known, names, targets) if shared else Markup()
     plots = [replace(plot, key=Markup()) for plot in panels] if len(names) <= SERIES else panels
-    folded: list[Block] = [table]
+    tables: list[Block] = [table]
     if slopes:
-        folded.append(effects_table(known.document, slopes, f"Slopes of the {words}", units=True))
-    more = " and slopes" if slopes else ""
-    return words, [Plots(plots, numbers=table, key=key), Folded(f"Table of these rates{more}", folded)]
+        tables.append(effects_table(known.document, slopes, f"Slopes of the {words}", units=True))
+    return words, [Plots(plots, numbers=table, key=key), Secondary(tables)]
 
 
 def _legend(known: StudyRates, names: Sequence[str], batch: Sequence[str]) -> Markup:
@@ -482,10 +485,6 @@ def _saved(rates: Iterable[Rate], title: str) -> TextTable:
     return TextTable(title, _SAVED, rows)
 
 
-OPEN_CELLS: Final = 60
-"""Cells of pairs that stand open per target and outcome; further tables, and all triples, are folded."""
-MANY_TABLES: Final = 12
-"""More folded tables than this are folded together, and left to results.json in print."""
 MOST_CELLS: Final = 2400
 """Cells printed on one page; the rest stands in results.json alone, and the page says so."""
 _INTERSECTIONS: Final = Markup(
@@ -505,11 +504,8 @@ def intersections_subsection(known: StudyRates) -> Subsection | None:
             continue
         unit = next((each.row.unit for each in known.of(outcome)), "proportion")
         words, name = outcome_words(outcome, unit, target.task), known.called(target)
-        if len(blocks) == 1:
-            head = Markup('{} <span class="fine">{}</span>').format(words.capitalize(), name)
-            blocks += [Heading(head, 4), _matrices(tables)]
-        else:
-            blocks.append(Folded(Markup("{} of {}").format(words.capitalize(), name), [_matrices(tables)]))
+        head = Markup('{} <span class="fine">{}</span>').format(words.capitalize(), name)
+        blocks += [Heading(head, 4), tag("div", joined(tables), class_="matrices")]
     if len(blocks) == 1:
         return None
     blocks += crossings(known)
@@ -519,18 +515,16 @@ def intersections_subsection(known: StudyRates) -> Subsection | None:
 
 
 _Lines = list[list[Rate | None]]
-_Matrix = tuple[Sequence[AttributeEntry], Markup, bool]
-"""The attributes that meet, the table, and whether it is folded."""
 
 
-def _tables(known: StudyRates, target: str, outcome: str, room: int) -> tuple[list[_Matrix], int, bool]:
+def _tables(known: StudyRates, target: str, outcome: str, room: int) -> tuple[list[Markup], int, bool]:
     """The tables of one target and outcome, how many cells they have, and whether some had to be left out."""
     rates = known.of(outcome, target)
     values = finite([each.row.rate for each in rates])
     proportion = bool(rates) and rates[0].row.unit == "proportion"
     ends = 0.0 if proportion else min(values, default=0.0), max(values, default=1.0)
-    tables: list[_Matrix] = []
-    size, unfolded, cut = 0, 0, False
+    tables: list[Markup] = []
+    size, cut = 0, False
     for members in _combinations(known.entry):
         lines = _cells(known, members, target, outcome)
         cells = sum(map(len, lines))
@@ -539,9 +533,8 @@ def _tables(known: StudyRates, target: str, outcome: str, room: int) -> tuple[li
         if cells > room - size:
             cut = True
             continue
-        folded = len(members) > 2 or unfolded + cells > OPEN_CELLS
-        tables.append((members, _matrix(known, members, lines, ends, outcome), folded))
-        size, unfolded = size + cells, unfolded + (0 if folded else cells)
+        tables.append(_matrix(known, members, lines, ends, outcome))
+        size += cells
     return tables, size, cut
 
 
@@ -561,20 +554,6 @@ def _cells(known: StudyRates, members: Sequence[AttributeEntry], target: str, ou
         known.along(target, outcome, columns, dict(zip(names, row, strict=True)))
         for row in itertools.product(*(attribute.levels for attribute in rows))
     ]
-
-
-def _matrices(tables: Sequence[_Matrix]) -> Markup:
-    """Tables beside each other, those that are folded below; many of these together."""
-    shown = [table for _, table, folded in tables if not folded]
-    more = [
-        tag("details", tag("summary", _title(members)) + table, class_="wide")
-        for members, table, folded in tables
-        if folded
-    ]
-    if len(more) > MANY_TABLES:
-        summary = tag("summary", "Further combinations" + tag("span", ": in results.json", class_="paper"))
-        more = [tag("details", summary + joined(more), class_="wide more")]
-    return tag("div", joined([*shown, *more]), class_="matrices")
 
 
 def _title(members: Sequence[AttributeEntry]) -> str:

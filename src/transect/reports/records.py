@@ -21,6 +21,7 @@ Unit = Literal["proportion", "points", "number"]
 """proportion: shown in per cent; points: a difference of proportions, in percentage points; number: as it is."""
 ColumnUnit = Literal["proportion", "points", "number", "count", "p", "text"]
 _COLUMN_UNITS: Final[tuple[ColumnUnit, ...]] = get_args(ColumnUnit)
+PageName = Literal["findings", "numbers"]
 FigureKind = Literal["curves", "bars", "rows", "violins", "scatter"]
 
 
@@ -126,7 +127,8 @@ class Section(Record):
     """One analysis. key: its kind; study, target: "" where it is about several.
 
     group: the heading that sections share which stand together, such as those on one question; "" of one that stands
-    alone. text: paragraphs that say what was done and what it rests on. sources: works that the methods are taken from.
+    alone. page: that of findings, or that of all numbers. text: paragraphs that say what was done and what it rests on.
+    sources: works that the methods are taken from.
     """
 
     key: str
@@ -134,6 +136,7 @@ class Section(Record):
     target: str = ""
     title: str
     group: str = ""
+    page: PageName = "findings"
     text: Sequence[str] = ()
     warnings: Sequence[str] = ()
     figures: Sequence[Figure] = ()

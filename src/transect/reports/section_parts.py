@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -13,17 +13,17 @@ from transect.reports.blocks import (
     Axis,
     Block,
     DotPlot,
-    Folded,
     Heading,
     Paragraph,
     Part,
     Plot,
     Plots,
     Row,
+    Secondary,
     Subsection,
     TextTable,
 )
-from transect.reports.document import Entry, Printer, Style, finite
+from transect.reports.document import PER_CENT, Entry, Printer, Style, finite
 from transect.reports.drawing import estimates, svg
 from transect.reports.drawing.estimates import Line, Mark
 from transect.reports.drawing.svg import SERIES, Scale, Tick, covering, tag
@@ -37,19 +37,24 @@ _STYLES: Final[dict[str, Style]] = {
     "p": "p",
 }
 _UNITS: Final = {"percent": ", %", "points": ", percentage points"}
-_OPEN_ROWS: Final = 12
-"""Rows of a table that is not folded."""
+MOST_ROWS: Final = 12
+MOST_TABLES: Final = 2
+"""Rows and tables of a section without a figure on the page of findings; the others stand on that of all numbers."""
 Pictures = dict[int, Sequence[Block]]
 """What stands between the figures and the tables of a section, by its number."""
 
 
-def section_parts(doc: Printer, sections: Iterable[Section], pictures: Pictures | None = None) -> tuple[Part, ...]:
+def section_parts(doc: Printer, sections: Sequence[Section], pictures: Pictures | None = None) -> tuple[Part, ...]:
     """A part per section of the document, or per group of sections that stand together under one heading."""
     numbered = list(enumerate(sections))
+    said = _first(sections)
     parts = []
     for _, found in groupby(numbered, key=lambda pair: pair[1].group or pair[0]):
         group = list(found)
-        blocks = {number: list(_blocks(doc, number, one, (pictures or {}).get(number, ()))) for number, one in group}
+        blocks: dict[int, Sequence[Block]] = {}
+        for number, one in group:
+            made = list(_blocks(doc, number, one, said, (pictures or {}).get(number, ())))
+            blocks[number] = [Secondary(made)] if one.page == "numbers" else made
         shown: Sequence[Block]
         (number, first), at = group[0], f"/sections/{group[0][0]}"
         if first.group:
@@ -62,17 +67,41 @@ def section_parts(doc: Printer, sections: Iterable[Section], pictures: Pictures 
     return tuple(parts)
 
 
-def _blocks(doc: Printer, number: int, section: Section, pictures: Sequence[Block]) -> Iterator[Block]:
+def _first(sections: Sequence[Section]) -> dict[tuple[str, str], int]:
+    """The first section of each page that says a paragraph, by its number: others refer to it."""
+    first: dict[tuple[str, str], int] = {}
+    for number, section in enumerate(sections):
+        for text in section.text:
+            first.setdefault((section.page, text), number)
+    return first
+
+
+def _texts(doc: Printer, number: int, section: Section, first: dict[tuple[str, str], int]) -> Iterator[Block]:
+    """The paragraphs of a section that none before it says, and where the others stand."""
+    places = [first[section.page, text] for text in section.text]
+    for text, place in zip(doc.texts(f"/sections/{number}/text"), places, strict=True):
+        if place == number:
+            yield Paragraph(text)
+    for place in dict.fromkeys(place for place in places if place != number):
+        title = doc.text(f"/sections/{place}/title")
+        yield Paragraph(Markup('How to read it: see <a href="#section-{}">{}</a>.').format(place, title), "fine")
+
+
+def _blocks(
+    doc: Printer, number: int, section: Section, first: dict[tuple[str, str], int], pictures: Sequence[Block]
+) -> Iterator[Block]:
     at = f"/sections/{number}"
     yield from (Paragraph(text, "notice") for text in doc.texts(f"{at}/warnings"))
-    yield from map(Paragraph, doc.texts(f"{at}/text"))
+    yield from _texts(doc, number, section, first)
     for place, figure in enumerate(section.figures):
         shown = _figure(doc, f"{at}/figures/{place}", figure, f"section-{number}-f{place}")
-        yield from [Folded(doc.text(f"{at}/figures/{place}/title"), list(shown))] if figure.folded else shown
+        yield from [Secondary(list(shown))] if figure.folded else shown
     yield from pictures
     for place, table in enumerate(section.tables):
-        title, made = doc.text(f"{at}/tables/{place}/title"), _table(doc, f"{at}/tables/{place}", table)
-        yield Folded(title, [made]) if len(table.rows) > _OPEN_ROWS and not table.shaded else made
+        made = _table(doc, f"{at}/tables/{place}", table)
+        long = len(table.rows) > MOST_ROWS and not table.shaded
+        secondary = section.figures or long or place >= MOST_TABLES
+        yield Secondary([made]) if secondary else made
 
 
 def _table(doc: Printer, at: str, table: Table) -> TextTable:
@@ -92,7 +121,7 @@ def _cell(doc: Printer, at: str, table: Table, column: int, value: object) -> Ma
     if isinstance(value, str):
         return doc.text(at)
     style = _STYLES.get(table.units[column], "plain")
-    return doc.number(at, style) + ("%" if style == "percent" else "")
+    return doc.number(at, style) + (PER_CENT if style == "percent" else "")
 
 
 def _value(point: Entry[Point], style: Style) -> Markup:
@@ -136,7 +165,7 @@ def _figure(doc: Printer, at: str, figure: Figure, name: str) -> Iterator[Block]
     if figure.folded:
         yield Paragraph(f"The values are in results.json, at {at}.", "fine")
     else:
-        yield Folded("Table of these values", [_values(doc, at, figure)])
+        yield Secondary([_values(doc, at, figure)])
 
 
 def _scale(points: Sequence[Point]) -> Scale:

@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from transect.generators.faceworld.reflectance import PARENTS
 from transect.reports import album
-from transect.reports.blocks import Block, Facts, Folded, Paragraph, Part, Subsection
+from transect.reports.blocks import Block, Facts, Paragraph, Part, Secondary, Subsection
 from transect.reports.columns import Column, Table
 from transect.reports.document import Document, Entry, Style
-from transect.reports.drawing.svg import joined
+from transect.reports.drawing.svg import joined, tag
 from transect.reports.effect_parts import (
     IMAGES,
     OUTCOME,
@@ -33,6 +33,8 @@ from transect.reports.wording import effect_style, level, outcome_words, with_un
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import spaced
 
+FIRST_FAILURES: Final = 12
+"""Images of failures on the page of findings; the others stand on that of all numbers."""
 MOST_ROWS: Final = 60
 """Interactions printed on the page, the surest first; the rest stands in results.json alone, and the page says so."""
 
@@ -63,6 +65,10 @@ class StudyPage:
     def within(self, name: str, title: str, blocks: list[Block], contents: str) -> Subsection | None:
         """A subsection of it; None without a block."""
         return Subsection(f"study-{self.study}-{name}", title, blocks, contents) if blocks else None
+
+    def numbers(self, name: str, title: str, blocks: list[Block], contents: str) -> Secondary | None:
+        """A subsection of it on the page of all numbers; None without a block."""
+        return Secondary([found]) if (found := self.within(name, title, blocks, contents)) else None
 
 
 def study_part(page: StudyPage) -> Part:
@@ -172,12 +178,13 @@ def _levels(page: StudyPage) -> Subsection | None:
     return levels_subsection(StudyRates(page.document, page.study))
 
 
-def _intersections(page: StudyPage) -> Subsection | None:
-    return intersections_subsection(StudyRates(page.document, page.study))
+def _intersections(page: StudyPage) -> Secondary | None:
+    """Their tables, and that there would be too many of several attributes at once."""
+    found = intersections_subsection(StudyRates(page.document, page.study))
+    return Secondary([each for each in (found, _left_out(page)) if each])
 
 
 def _left_out(page: StudyPage) -> Paragraph | None:
-    """That rates of several attributes at once would be too many."""
     if not page.entry.cells_left_out:
         return None
     said = Markup(
@@ -193,12 +200,12 @@ _CUT: Final = (
 )
 
 
-def _interactions(page: StudyPage) -> Subsection | None:
+def _interactions(page: StudyPage) -> Secondary | None:
     rows: list[Entry[ComparedEntry]] = sorted(page.rows("interactions"), key=lambda each: _uncertainty(each.row))
     title = "Differences of differences: how much one effect changes with another attribute (rates: percentage points)"
     blocks: list[Block] = [compared_table(rows[:MOST_ROWS], title)] if rows else []
     blocks += [Paragraph(_CUT, "fine")] if len(rows) > MOST_ROWS else []
-    return page.within("interactions", "Does one attribute's effect depend on another?", blocks, "Interactions")
+    return page.numbers("interactions", "Interactions of attributes", blocks, "Interactions")
 
 
 def _uncertainty(row: ComparedEntry) -> tuple[float, float]:
@@ -273,7 +280,7 @@ _DETECTABLE: Final = (
 )
 
 
-def _controls(page: StudyPage) -> Subsection | None:
+def _controls(page: StudyPage) -> Secondary | None:
     rows: list[Entry[ComparedEntry]] = page.rows("negative_controls")
     if not rows:
         return None
@@ -282,10 +289,10 @@ def _controls(page: StudyPage) -> Subsection | None:
     )
     table = compared_table(rows, "Effects of an attribute that cannot matter", detectable)
     blocks: list[Block] = [Paragraph(_CONTROL), table, Paragraph(_DETECTABLE, "fine")]
-    return page.within("control", "Negative control", blocks, "Negative control")
+    return page.numbers("control", "Negative control", blocks, "Negative control")
 
 
-def _plans(page: StudyPage) -> Subsection | None:
+def _plans(page: StudyPage) -> Secondary | None:
     rows: list[Entry[PlanEntry]] = page.rows("plans")
     if not rows:
         return None
@@ -298,13 +305,13 @@ def _plans(page: StudyPage) -> Subsection | None:
         Column("Subjects needed", lambda row: row.number("subjects_needed", "count", none="–"), "figure"),
     ]
     power = rows[0].number("power", "percent", 0)
-    caption = Markup("With a power of {}%, after correction for multiple tests").format(power)
+    caption = Markup("With a power of {} %, after correction for multiple tests").format(power)
     said = Markup(
-        "Smallest differences that this study could detect, and subjects needed for a difference of {} points"
+        "The smallest differences that this study could detect, and the subjects needed for a difference of {} points."
     )
     needed = rows[0].number("target_difference", "percent", 0, none="a stated size")
-    folded = Folded(said.format(needed), [Table("Plan", rows, columns, caption)])
-    return page.within("plan", "What this study could detect", [folded], "Power")
+    blocks = [Paragraph(said.format(needed)), Table("Plan", rows, columns, caption)]
+    return page.numbers("plan", "Power", blocks, "Power")
 
 
 def _detectable(row: Entry[PlanEntry]) -> Markup:
@@ -315,9 +322,9 @@ def _strips(page: StudyPage) -> Subsection | None:
     strips = album.strips(page.document, page.study, page.shown)
     own = [strip for strip in page.shown.strips if strip.examples[0].study == page.entry.name]
     key = album.box_key([example for strip in own for example in strip.examples])
-    said = Paragraph(Markup("Images of this run with the answers of the target.{}").format(key))
+    said = Paragraph(Markup("One subject, one change at a time, with the answers of the target.{}").format(key))
     blocks: list[Block] = [said, joined(strips)] if strips else []
-    return page.within("strips", "Transects: one subject, one change at a time", blocks, "Examples")
+    return page.within("strips", "Examples", blocks, "Examples")
 
 
 def _failures(page: StudyPage) -> Subsection | None:
@@ -334,7 +341,10 @@ def _failures(page: StudyPage) -> Subsection | None:
         everywhere,
         key,
     )
-    return page.within("failures", "Failures", [Paragraph(said), shots], "Failures")
+    blocks: list[Block] = [Paragraph(said), tag("div", joined(shots[:FIRST_FAILURES]), class_="shots")]
+    if more := shots[FIRST_FAILURES:]:
+        blocks.append(Secondary([tag("div", joined(more), class_="shots")]))
+    return page.within("failures", "Failures", blocks, "Failures")
 
 
 SUBSECTIONS: Final[tuple[Callable[[StudyPage], Block | None], ...]] = (
@@ -342,7 +352,6 @@ SUBSECTIONS: Final[tuple[Callable[[StudyPage], Block | None], ...]] = (
     _effects,
     _levels,
     _intersections,
-    _left_out,
     _interactions,
     _projections,
     _controls,

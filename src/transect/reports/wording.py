@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -205,3 +206,30 @@ def with_unit(document: Document, study: int, attribute: str) -> Markup:
     if not entry.unit:
         return Markup()
     return Markup(" ({})").format(document.text(pointer("studies", study, "attributes", index, "unit")))
+
+
+def is_plural(name: str) -> bool:
+    """Whether the noun of an attribute is a plural, by which its verb goes.
+
+    >>> is_plural("glasses"), is_plural("skin_tone"), is_plural("hair_redness")
+    (True, False, False)
+    """
+    return name.endswith("s") and not name.endswith("ss")
+
+
+def settings_of(value: object, place: str = "", words: str = "") -> Iterator[tuple[str, str, str]]:
+    """The settings of a description that are set, nested ones by all their names: words, value, JSON Pointer.
+
+    >>> list(settings_of({"crop": {"width": 8, "color": None}}))
+    [('crop, width', '8', '/crop/width')]
+    """
+    inner: Iterable[tuple[str | int, object]] = ()
+    if isinstance(value, Mapping):
+        inner = [(key, each) for key, each in value.items() if words or key not in ("name", "task")]
+    elif isinstance(value, list | tuple):
+        inner = enumerate(value)
+    elif value not in (None, ""):
+        yield words, value if isinstance(value, str) else json.dumps(value), place
+    for key, each in inner:
+        name = spaced(key) if isinstance(key, str) else str(key + 1)
+        yield from settings_of(each, f"{place}{pointer(key)}", f"{words}, {name}" if words else name)

@@ -35,7 +35,7 @@ OWN_FOLDERS: Final = (
 )
 """The folders that a run writes, in its own."""
 OWN_FILES: Final = (
-    *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "checks.json"),
+    *("run.json", "log.jsonl", "results.json", "effects.parquet", "report.html", "report-numbers.html", "checks.json"),
     *(SETTINGS, MANIFEST, SIGNATURE, UNFINISHED),
 )
 """The files that a run and its report write."""

@@ -53,3 +53,11 @@ def test_a_section_is_made_of_what_its_scope_gives_where_there_is_something_to_s
     assert places.Placed(0, "answers", lambda _: one, lambda _: True).sections("given") == [one]
     assert places.Placed(0, "answers", lambda _: one, lambda _: False).sections("given") == []
     assert places.Placed(0, "answers", lambda _: None, lambda _: True).sections("given") == []
+
+
+def test_a_place_says_on_which_page_its_sections_stand():
+    one, tokens = Section(key="mine", title="Mine"), Section(key="tokens", title="Tokens", page="numbers")
+    made = places.Placed(0, "answers", lambda _: [one, tokens], lambda _: True)
+    assert [each.page for each in made.sections("given")] == ["findings", "numbers"]
+    moved = places.Placed(0, "answers", lambda _: [one, tokens], lambda _: True, "numbers")
+    assert [each.page for each in moved.sections("given")] == ["numbers", "numbers"]

@@ -139,3 +139,15 @@ def test_what_cannot_be_compared_is_refused_in_one_line(runs, tmp_path):
     assert "give a second run" in refused_here("compare", str(runs[0]))
     without = audited(tmp_path / "without", always, truth=(), outcomes=["answer"])
     assert "expected an outcome that two models share" in refused_here("compare", str(runs[0]), str(without))
+
+
+def test_every_column_has_its_unit_and_a_strip_says_of_how_many_it_is(result, runs, tmp_path):
+    """29 images at most of the baseline's misses are shown as four; rates are in percent, gaps and differences in points."""
+    verdicts = next(each for each in result.content.terminal if not isinstance(each, str))
+    headings, rows = verdicts.texts()
+    by_name = [dict(zip(headings, row, strict=True)) for row in rows]
+    assert all(row["baseline"].endswith(" points" if "gap" in row["compared"] else " %") for row in by_name)
+    assert all(row["difference"].endswith(" points") and row["interval"].endswith(" points") for row in by_name)
+    missed = int(misses(runs[0]).sum())
+    assert missed > 4
+    assert f"(4 of {missed} images shown)" in result.report(tmp_path).read_text()

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from transect.analysis.compared import conclusions as words
+from transect.analysis.compared.comparing import _confirming
 from transect.analysis.compared.conclusions import Conclusion, DifferingAnswers, Row
 from transect.analysis.compared.measuring import shifted
 
@@ -74,3 +75,22 @@ def test_a_moved_threshold_is_named_where_it_would_look_the_same(counts, thresho
     found = shifted(rows)
     assert (found is None) == (threshold is None)
     assert found is None or words.same_as_threshold(found).startswith(threshold)
+
+
+def test_an_inconclusive_difference_gives_both_numbers_of_subjects():
+    open_one = replace(concluded("cannot tell", needed=900), margin=0.02)
+    assert words.needs(open_one, RATE) == "about 900 subjects would rule out 2 points"
+    both = replace(open_one, subjects_to_confirm=240)
+    assert (
+        words.needs(both, RATE)
+        == "about 240 subjects would confirm this difference, 900 subjects would rule out 2 points"
+    )
+    assert words.needs(replace(both, subjects_to_confirm=900), RATE) == words.needs(open_one, RATE)
+
+
+def test_a_difference_within_the_margin_is_not_to_be_confirmed():
+    """(1.96 + 1.28)² (0.1 / 1.96)² / 0.1² of 100 subjects are 274, rounded up to 280."""
+    row = replace(RATE, estimate=0.1, low=0.0, high=0.2, n_subjects=100)
+    assert _confirming(row, 0.02, 1) == 280
+    assert _confirming(row, 0.1, 1) is None
+    assert _confirming(replace(row, estimate=math.nan), 0.02, 1) is None

@@ -15,7 +15,7 @@ from transect.errors import BadInput
 from transect.reports import write
 from transect.reports.exports.formats import escaped_latex, latex_table
 from transect.reports.exports.model_card import card, metadata
-from transect.reports.exports.result_texts import plain_text, results_of, tables_of, yaml
+from transect.reports.exports.result_texts import models, plain_text, results_of, tables_of, yaml
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +67,50 @@ def test_no_text_of_others_is_a_command_of_latex():
 
 def test_the_metadata_are_those_of_the_hugging_face_hub(run, results, tmp_path):
     hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub, whose reader is the judge")
-    transect.export(run, "model-card", tmp_path, model='A "model": 1')
-    card = hub.ModelCard.load(tmp_path / "model-card.md")
-    assert card.data.model_name == 'A "model": 1'
-    found = {(one.metric_name, one.metric_value) for one in card.data.eval_results}
-    whole = [row["rate"] for row in results["rates"] if row["order"] == 0 and row["rate"] is not None]
-    effects = [row["estimate"] for row in results["effects"] if row["estimate"] is not None]
-    assert sorted(one.metric_value for one in card.data.eval_results) == sorted(whole + effects)
-    assert len(found) == len(card.data.eval_results), "no two metrics share a name and a value"
-    assert {one.task_type for one in card.data.eval_results} == {"object-detection"}
+    made = transect.export(run, "model-card", tmp_path, model='A "model": 1')
+    cards = {name: hub.ModelCard.load(tmp_path / name) for name in made.numbers.files}
+    assert len(cards) == len(models(results)) > 1
+    for one_card, (model, own) in zip(cards.values(), models(results).items(), strict=True):
+        assert one_card.data.model_name == f'A "model": 1 ({model})'
+        found = {(one.metric_name, one.metric_value) for one in one_card.data.eval_results}
+        whole = [row["rate"] for row in own["rates"] if row["order"] == 0 and row["rate"] is not None]
+        effects = [row["estimate"] for row in own["effects"] if row["estimate"] is not None]
+        assert sorted(one.metric_value for one in one_card.data.eval_results) == sorted(whole + effects)
+        assert len(found) == len(one_card.data.eval_results), "no two metrics share a name and a value"
+        assert {one.task_type for one in one_card.data.eval_results} == {"object-detection"}
+
+
+def test_each_model_has_its_own_results(results):
+    found = models(results)
+    assert sum(len(own["effects"]) for own in found.values()) == len(results["effects"])
+    for model, own in found.items():
+        assert {row["target"] for row in own["rates"]} == {model}
+        assert [target["name"] for study in own["studies"] for target in study["targets"]] == [model] * len(
+            own["studies"]
+        )
+
+
+def test_settings_are_a_table_without_what_is_not_set(results):
+    some = json.loads(json.dumps(results))
+    some["studies"][0]["targets"][0]["description"] = {"crop": {"side": 8, "color": None}, "labels": [], "boxes": True}
+    made = card(next(iter(models(some).values())), "m")
+    name = plain_text(some["studies"][0]["targets"][0]["name"])
+    assert f"| {name} | crop, side | 8 |" in made
+    assert f"| {name} | boxes | true |" in made
+    assert "null" not in made.split("## Model details")[1].split("##")[0]
+
+
+def test_a_technical_file_has_each_group_with_its_interval_and_marks_what_is_missing(run, results, tmp_path):
+    made = transect.export(run, "technical-file", tmp_path)
+    assert len(made.numbers.files) == len(models(results))
+    for name, own in zip(made.numbers.files, models(results).values(), strict=True):
+        said = (tmp_path / name).read_text()
+        assert len(said.split()) < 1500
+        assert said.count("**To state:**") == 8
+        listed = [line for line in said.splitlines() if line.startswith("| ") and " to " in line]
+        assert listed or not own["rates"]
+        assert all(plain_text(limit) in said for limit in results["limits"])
+        assert not re.search(r"complies|compliant|conforms to", said)
 
 
 def test_a_card_says_the_limits_and_runs_nothing_of_a_name(results):
@@ -126,3 +161,19 @@ def test_a_folder_without_a_run_is_refused(tmp_path, to):
     with pytest.raises(BadInput, match="expected"):
         transect.export(tmp_path, to)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.browser
+def test_a_manager_gets_the_first_screen_on_one_page(run, tmp_path):
+    made = transect.export(run, "pdf", tmp_path)
+    assert made.numbers.files == ("summary.pdf",)
+    content = (tmp_path / "summary.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", content)) <= 2
+
+
+def test_a_pdf_needs_a_browser(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BadInput, match="expected Chromium or Chrome on PATH; install one, or print"):
+        transect.export(run, "pdf", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

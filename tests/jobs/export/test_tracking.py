@@ -60,7 +60,7 @@ def test_mlflow_reads_back_what_was_logged(run, tmp_path, monkeypatch):
     assert logged[0].data.params == settings(results)
     assert logged[0].info.status == "FINISHED"
     kept = {one.path for one in client.list_artifacts(logged[0].info.run_id)}
-    assert kept == {"results.json", "report.html"}
+    assert kept == {"results.json", "report.html", "report-numbers.html"}
 
 
 def records(log):

@@ -11,7 +11,7 @@ from match_tables import pairs, write_line
 
 def cells(folder, when):
     """Of each combination the per cent of both groups, before or after."""
-    found = html5lib.parse((folder / "page" / "match.html").read_text(), namespaceHTMLElements=False)
+    found = html5lib.parse((folder / "page" / "match-numbers.html").read_text(), namespaceHTMLElements=False)
     shown = next(one for one in found.iter("div") if one.get("aria-label", "").startswith("Joint distribution, "))
     rows = [[cell.text for cell in row if cell.tag in ("th", "td")] for row in shown.iter("tr")]
     return {name: [float(cell.split()[0]) for cell in shares] for name, images, *shares in rows if images == when}

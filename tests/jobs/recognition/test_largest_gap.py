@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from transect.jobs.recognition import recognition
+from transect.effects.recognition import RateGap
+from transect.jobs.recognition import _sized, recognition
+from transect.records import Estimate
 
 
 def test_the_largest_gap_of_many_equal_groups_is_not_taken_for_a_difference(tmp_path):
@@ -19,3 +21,11 @@ def test_the_largest_gap_of_many_equal_groups_is_not_taken_for_a_difference(tmp_
     fnmr, _ = made.numbers.samples["all"].largest_gaps
     assert (fnmr.group, fnmr.other, fnmr.pairs) == ("g7", "g4", 28)
     assert "picked from 8 groups: the interval of their difference is wider" in text
+
+
+def test_a_difference_without_interval_names_the_group_that_has_none():
+    some, none = Estimate(0.2, 0.1, 0.3), Estimate(0.1, np.nan, np.nan)
+    gap = RateGap(0.1, np.nan, np.nan, reason="no interval", rate="fmr", threshold=1.0, group="a", other="b", pairs=1)
+    assert _sized(gap, 40, {"a": some, "b": none}) == "; no interval of b, so none of the difference."
+    assert _sized(gap, 40, {"a": none, "b": none}) == "; no interval of a and b, so none of the difference."
+    assert _sized(gap, 40, {"a": some, "b": some}) == "; no interval."

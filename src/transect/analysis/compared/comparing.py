@@ -25,8 +25,9 @@ from transect.effects import multiplicity
 from transect.effects.margins import margin_of, margins_of
 from transect.effects.multiplicity import confidence_of, holm
 from transect.effects.paired_models import SOURCES, Quantity, stand
-from transect.effects.verdicts import EQUIVALENCE, is_shown, largest, subjects_for
+from transect.effects.verdicts import EQUIVALENCE, is_shown, largest, rounded_up, subjects_for, subjects_to_confirm
 from transect.runs import working_folders
+from transect.runs.report_options import margin_of
 
 ALPHA: Final = 0.05
 JUDGED: Final = ("rate", "gap")
@@ -93,11 +94,14 @@ def _concluded(
     signs = {rows[place].estimate > 0 for place in places if place in shown}
     smaller_is_better = directed and len(signs) < 2  # better at one level and worse at another: differs
     verdict = stand(row.estimate, lead in shown, least, most, margin, smaller_is_better=smaller_is_better)
-    needed = _needed(measured.others, margin, family) if verdict == "cannot tell" else None
+    needed, confirming = None, None
+    if verdict == "cannot tell":
+        needed, confirming = _needed(measured.others, margin, family), _confirming(row, margin, family)
     levels = row.name if len(places) > 1 else ""
     return Conclusion(
         row.study, row.model, row.reference, row.outcome, row.attribute, verdict, lead, levels, row.low, row.high,
         CONFIDENCE, least, most, margin, bool(most < margin) if directed else None, needed,
+        subjects_to_confirm=confirming,
     )  # fmt: skip
 
 
@@ -110,6 +114,15 @@ def _lead(places: Sequence[int], rows: Sequence[Row], shown: Collection[int]) ->
 def _outermost(others: Sequence[Quantity]) -> tuple[float, float]:
     ends = [other.cautious(EQUIVALENCE) for other in others] or [(math.nan, math.nan)]
     return float(np.min([low for low, _ in ends])), float(np.max([high for _, high in ends]))
+
+
+def _confirming(row: Row, margin: float, family: int) -> int | None:
+    """Subjects for a difference as large as the one measured, beyond the margin; None where as many took part."""
+    if not abs(row.estimate) > margin:
+        return None
+    size, n = abs(row.estimate), row.n_subjects
+    found = subjects_to_confirm(size, n, row.low, row.high, confidence=CONFIDENCE, alpha=ALPHA, family=family)
+    return None if found is None or found <= n else rounded_up(found)
 
 
 def _needed(others: Sequence[Quantity], margin: float, family: int) -> int | None:

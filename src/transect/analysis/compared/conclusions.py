@@ -55,15 +55,26 @@ MOST: Final = 3
 
 def amount(value: float, unit: str, *, signed: bool = False) -> str:
     """A difference in its unit: points for proportions."""
+    if unit != "proportion" or not math.isfinite(value):
+        return number(value, unit, signed=signed)
     text = number(value, unit, signed=signed)
-    points = " point" if text.lstrip("+−") == "1.0" else " points"
-    return f"{text}{points if unit == 'proportion' else ''}"
+    return f"{text} point" if text.lstrip("+−") == "1.0" else f"{text} points"
+
+
+def stated(margin: float, unit: str) -> str:
+    """A margin as it was stated: "2 points"."""
+    return amount(margin, unit).replace(".0 point", " point")
 
 
 def number(value: float, unit: str, *, signed: bool = False) -> str:
     """The same without its unit."""
     text = decimals(100 * value, 1) if unit == "proportion" else significant(value)
     return f"+{text}" if signed and value > 0 and text.strip("0.") else text
+
+
+def sized_interval(low: float, high: float, unit: str) -> str:
+    """An interval of a difference in its unit."""
+    return f"{interval(low, high, unit)}{' points' if unit == 'proportion' and math.isfinite(low + high) else ''}"
 
 
 def interval(low: float, high: float, unit: str) -> str:
@@ -105,20 +116,23 @@ def sentence(conclusion: Conclusion, row: Row) -> str:
         case "better" | "worse" | "differs":
             return f"{row.model} {finding(conclusion, row)}."
         case "no difference":
-            return f"{named}: no difference larger than {amount(conclusion.margin, row.unit)} ({_sized(row)})."
+            return f"{named}: no difference larger than {stated(conclusion.margin, row.unit)} ({_sized(row)})."
         case "cannot tell":
-            return f"{named}: inconclusive ({_sized(row)}); {needs(conclusion)}."
+            return f"{named}: inconclusive ({_sized(row)}); {needs(conclusion, row)}."
         case _:
             return f"{named}: not estimable ({row.reason or 'no effect in one of the models'})."
 
 
-def needs(conclusion: Conclusion) -> str:
-    """What would settle a conclusion that the data leave open."""
+def needs(conclusion: Conclusion, row: Row) -> str:
+    """What would settle a conclusion that the data leave open: subjects to rule out the margin, or to confirm."""
     if math.isnan(conclusion.margin):
         return f"state the smallest difference that matters (--margin {conclusion.outcome}=…)"
     if conclusion.subjects_needed is None:
         return "how many subjects could tell is not known"
-    return f"needs about {counted(conclusion.subjects_needed, 'subject')}"
+    ruled = f"{counted(conclusion.subjects_needed, 'subject')} would rule out {stated(conclusion.margin, row.unit)}"
+    if (fewer := conclusion.subjects_to_confirm) is None or fewer >= conclusion.subjects_needed:
+        return f"about {ruled}"
+    return f"about {counted(fewer, 'subject')} would confirm this difference, {ruled}"
 
 
 def finding(conclusion: Conclusion, row: Row) -> str:
@@ -142,9 +156,14 @@ def _verb(row: Row) -> str:
     return "narrows" if row.estimate < 0 else "widens"
 
 
+def of_each(value: float, row: Row) -> str:
+    """A number of one of the models with its unit: rates of proportions in percent, gaps and effects in points."""
+    rate = row.unit == "proportion" and row.kind in ("rate", "rate at a level")
+    return f"{number(value, row.unit)} %" if rate and math.isfinite(value) else amount(value, row.unit)
+
+
 def _from_to(row: Row) -> str:
-    unit = " %" if row.unit == "proportion" and row.kind == "rate" else " points" if row.unit == "proportion" else ""
-    return f"from {number(row.first, row.unit)} to {number(row.second, row.unit)}{unit}"
+    return f"from {number(row.first, row.unit)} to {of_each(row.second, row)}"
 
 
 def _sized(row: Row) -> str:
@@ -219,7 +238,7 @@ def _elsewhere(rest: Sequence[Conclusion], rows: Sequence[Row]) -> str:
 
 
 def _margins(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
-    return " or ".join(dict.fromkeys(amount(each.margin, rows[each.row].unit) for each in conclusions))
+    return " or ".join(dict.fromkeys(stated(each.margin, rows[each.row].unit) for each in conclusions))
 
 
 def _nothing(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
@@ -233,19 +252,20 @@ def _nothing(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> str:
     if none:
         said += f": none larger than {_margins(none, rows)} in {len(none)} of {len(conclusions)} comparisons"
     if unclear:
-        return f"{said}; {'the others are' if none else 'the comparison is'} inconclusive ({_settles(unclear)})."
+        return f"{said}; {'the others are' if none else 'the comparison is'} inconclusive ({_settles(unclear, rows)})."
     if none:
         return f"{said}; the others are not estimable."
     reason = rows[conclusions[0].row].reason
     return f"Whether {model} and {reference} differ is not estimable{f' ({reason})' if reason else ''}."
 
 
-def _settles(unclear: Sequence[Conclusion]) -> str:
+def _settles(unclear: Sequence[Conclusion], rows: Sequence[Row]) -> str:
     """What would settle all that is open: stated margins first, else the most subjects that one of them needs."""
     if without := [each for each in unclear if math.isnan(each.margin)]:
-        return needs(without[0])
+        return needs(without[0], rows[without[0].row])
     needed = largest([each.subjects_needed for each in unclear])
-    return needs(replace(unclear[0], subjects_needed=needed))
+    most = max(unclear, key=lambda each: each.subjects_needed or 0)
+    return needs(replace(most, subjects_needed=needed, subjects_to_confirm=None), rows[most.row])
 
 
 def with_texts(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> tuple[Conclusion, ...]:
@@ -318,6 +338,7 @@ class Conclusion:
     `confidence`, which allows for the listed differences being picked. least, most: outermost ends of the 90 %
     intervals of all pairs of levels. margin: NaN where none was stated. no_worse: worse by less than the margin, at
     5 %; None where neither direction is better. subjects_needed: with which the data could tell. text: in a sentence.
+    subjects_to_confirm: to find a difference as large as the one measured; None where it is within the margin.
     """
 
     study: str
@@ -337,6 +358,7 @@ class Conclusion:
     no_worse: bool | None
     subjects_needed: int | None
     text: str = ""
+    subjects_to_confirm: int | None = None
 
 
 @final

@@ -230,7 +230,7 @@ def several_targets_section(answer_sets: Sequence[Answers]) -> Section | None:
     return Section(
         key="several_targets",
         study=first.study,
-        title=f"Targets against the first, {first.target}",
+        title=f"Models against {first.target}",
         text=[_SEVERAL_TARGETS_TEXT],
         tables=[table("Images on which targets answer otherwise than the first", heads, rows)],
     )
@@ -313,7 +313,7 @@ _BALANCE_TEXT: Final = (
 )
 
 
-@placed(220, "all", lambda studies: any(not answers.design.levels for answers in studies))
+@placed(220, "all", lambda studies: any(not answers.design.levels for answers in studies), "numbers")
 def balance_section(answer_sets: Sequence[Answers]) -> Section | None:
     """One section over the studies, grouped by one attribute; None where there is nothing to group or to compare."""
     by = _group_attribute(answer_sets)
@@ -431,7 +431,7 @@ _FEW: Final = (
 _LEFT_OUT: Final = "Left out, since they do not vary or their levels have no order: {names}."
 
 
-@placed(230, "first")
+@placed(230, "first", page="numbers")
 def correlation_section(answers: Answers) -> Section | None:
     """The matrix of one study's observed images; None with fewer than two attributes that vary."""
     if answers.design.levels:
@@ -501,7 +501,7 @@ class _Columns:
     rated: bool
 
 
-@placed(210, "first")
+@placed(210, "first", page="numbers")
 def distribution_section(answers: Answers) -> Section | None:
     """The section of one study; None where nothing was rated and the user names no groups."""
     columns = _columns(answers)

@@ -25,7 +25,7 @@ _CANARY_TEXT: Final = (
     "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "
     "answers. At the end of the run the test takes the likeliest point of change and computes how often calls in a "
     f"random order would show one as clear; p of at most {FALSE_ALARMS:g} counts. Of targets that never change, "
-    f"including those whose answers vary by chance, at most {FALSE_ALARMS:.0%} are reported as changed.",
+    f"including those whose answers vary by chance, at most {100 * FALSE_ALARMS:.0f} % are reported as changed.",
     "The test assumes that chance varies each call independently. A change within the last round, or in answers to "
     "other images alone, can stay unseen; so can any change behind a provider's own store of answers.",
 )
@@ -37,7 +37,7 @@ def canary_section(canaries: Mapping[str, Any]) -> Section:
     return Section(
         key="steady",
         target=canaries["target"],
-        title=f"Did its answers stay the same? {canaries['target']}",
+        title=f"Stability of answers: {canaries['target']}",
         text=[
             *([] if alarms else [_verdict(canaries, change)]),
             _CANARY_TEXT[0].format(every=canaries["every"]),

@@ -59,7 +59,7 @@ class _Curve:
     band: Band
 
 
-@placed(400, "run")
+@placed(400, "run", page="numbers")
 def run_sections(about: RunFindings) -> list[Section]:
     """The sections on curves along levels and on who changes; of steps λ the sensitivities show both."""
     study = about.findings
@@ -194,7 +194,7 @@ def changing_sections(
         Section(
             key="changes",
             study=study,
-            title=f"Changes in each direction behind each net effect: {words(study)}",
+            title=f"Changes in both directions: {words(study)}",
             text=[*_CHANGING_TEXT, *more],
             tables=tables,
             sources=list(CHANGES_SOURCES),

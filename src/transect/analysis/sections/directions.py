@@ -59,7 +59,7 @@ def limits(spec: RunSpec) -> list[str]:
     return [*sentences, *[f"{text[0].upper()}{text[1:]}." for text in _leaks(fitted)]]
 
 
-@placed(300, "spec")
+@placed(300, "spec", page="numbers")
 def section(spec: RunSpec) -> list[Section]:
     """The section of a study's spec; none where attributes were not set along fitted directions."""
     fitted = spec.generator.directions
@@ -70,7 +70,7 @@ def section(spec: RunSpec) -> list[Section]:
     return [
         Section(
             key=KEY,
-            title="Directions along which attributes were set",
+            title="Directions of attributes",
             text=[_TEXT, *[_PHOTOGRAPHS] * bool(photographs), _QUALITY, *apart],
             warnings=[f"{text}." for text in _leaks(fitted)],
             figures=_figures([row for row in rows if row["quality"] is not None]),

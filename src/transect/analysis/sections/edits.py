@@ -229,7 +229,7 @@ def edit_failures_section(
     return Section(
         key=EDIT_FAILURES_KEY,
         study=study,
-        title="How often do edits fail, and what could the effects be without that?",
+        title="Failed edits",
         text=list(_EDIT_FAILURES_TEXT),
         warnings=_edit_failures_warnings(counted),
         figures=[_figure(counted)],
@@ -401,7 +401,7 @@ def edit_validity_section(
     return Section(
         key=EDIT_VALIDITY_KEY,
         study=spec.name,
-        title="Do the images show what was set, and nothing else?",
+        title="Check of edits",
         text=_texts(spec, adjusted),
         warnings=_edit_validity_warnings(failed, cells, labels, gates),
         figures=[_coverage_figure(failed, people, cells, labels)],

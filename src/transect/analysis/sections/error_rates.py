@@ -417,7 +417,7 @@ def _thresholds_names(answers: Answers) -> list[tuple[str, ...]]:
     return [*dict.fromkeys([*reversed(combinations_of(answers.by)), *own])]
 
 
-@placed(130, "answers", has_section)
+@placed(130, "answers", has_section, "numbers")
 def threshold_section(answers: Answers) -> Section:
     """The section of one target in one study."""
     named = len(combinations_of(answers.by))

@@ -56,7 +56,7 @@ def _table(pairs: Sequence[tuple[Effect, Effect]], unit: str) -> Table:
     return table(f"Effects, {'percentage points' if unit == 'points' else 'in their units'}", heads, rows)
 
 
-@placed(441, "run")
+@placed(441, "run", page="numbers")
 def left_out_section(about: RunFindings) -> Section | None:
     """The effects with and without the images that are left out; None where none is."""
     reasons = about.run.seen.reasons
@@ -125,7 +125,7 @@ def gate_section(
     return Section(
         key="gates",
         study=study,
-        title=f"Gates that were required of the images: {words(study)}",
+        title=f"Requirements for images: {words(study)}",
         text=text,
         warnings=[f"{counted(count, 'image')} left out: {reason}" for reason, count in sorted(counts.items())],
         tables=[

@@ -42,7 +42,7 @@ def interpolation_section(answers: Answers) -> Section:
     return Section(
         key="interpolation",
         study=answers.study,
-        title=f"Between two subjects of one class: {short_name(answers.target)}",
+        title=f"Images between subjects: {short_name(answers.target)}",
         text=[_TEXT],
         warnings=[] if same.any() else ["No line has both ends in one class: there is nothing to check."],
         figures=[_figure(answers, ends, inner, same)] if same.any() else [],
@@ -74,7 +74,7 @@ def _finished(run: FinishedRun) -> bool:
 def unfinished_interpolation() -> Section:
     """The section of a check that is not finished."""
     warning = "This check is not finished; rerun transect audit to resume it."
-    return Section(key="interpolation", title="Between two subjects of one class", warnings=[warning])
+    return Section(key="interpolation", title="Images between subjects", warnings=[warning])
 
 
 def _shares(consistency: Mapping[str, Any]) -> Table:

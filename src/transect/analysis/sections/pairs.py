@@ -39,7 +39,7 @@ def sections(study: str, figures: Sequence[PairFigures]) -> list[Section]:
         Section(
             key="pairs",
             study=study,
-            title=f"What raters saw in pairs of {words(study)}",
+            title=f"Raters on pairs: {words(study)}",
             text=texts,
             warnings=_warnings(figures),
             figures=[figure for each in figures if each.ranking for figure in _drawn(each, each.ranking)],

@@ -6,10 +6,10 @@ A new section is a module in this folder with such a function.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, final
 
-from transect.reports.records import Section
+from transect.reports.records import PageName, Section
 from transect.runs.report_options import Bins
 
 if TYPE_CHECKING:
@@ -39,31 +39,41 @@ class RunFindings:
 @final
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A function that makes sections. at: its place among all; when: whether what it is given has such a section."""
+    """A function that makes sections. at: its place among all; when: whether what it is given has such a section.
+
+    page: where all its sections stand; of those of findings, each may still say that it is of all numbers.
+    """
 
     at: int
     scope: Scope
     make: Callable[..., Iterable[Section] | Section | None]
     when: Callable[..., object]
+    page: PageName = "findings"
 
     def sections(self, *given: Any) -> list[Section]:
         """The sections about what is given."""
         made = self.make(*given) if self.when(*given) else None
-        return [] if made is None else [made] if isinstance(made, Section) else list(made)
+        found = [] if made is None else [made] if isinstance(made, Section) else list(made)
+        return found if self.page == "findings" else [replace(section, page=self.page) for section in found]
 
 
 PLACED: Final[dict[int, Placed]] = {}
 """Every declared place, by its number."""
 
 
-def placed(at: int, scope: Scope, when: Callable[..., object] = lambda *_: True) -> Callable[[Make], Make]:
-    """Declare where the sections that a function makes stand. Raises ValueError where another one stands there."""
+def placed(
+    at: int, scope: Scope, when: Callable[..., object] = lambda *_: True, page: PageName = "findings"
+) -> Callable[[Make], Make]:
+    """Declare where the sections that a function makes stand: their place, and the page of findings or of all numbers.
+
+    Raises ValueError where another one stands there.
+    """
 
     def declare(make: Make) -> Make:
         if at in PLACED:
             taken = PLACED[at].make.__module__
             raise ValueError(f"{make.__module__}: expected a place of its own, got {at}, which is of {taken}")
-        PLACED[at] = Placed(at, scope, make, when)
+        PLACED[at] = Placed(at, scope, make, when, page)
         return make
 
     return declare

@@ -42,7 +42,7 @@ def section(sets: Sets, by: str = "") -> Section:
     panels = [each for name in ordered for each in _panels(sets, groups, name)]
     return Section(
         key="side by side",
-        title="What raters saw, set beside set",
+        title="Raters on sets of images",
         text=[_TEXT, *([_BY.format(by=words(by), limit=UNBALANCED)] if by else [])],
         warnings=[*_left_out(sets, ordered, by), *_units(sets, ordered), *_simulated(sets)],
         figures=figures(f"Distributions{f' by {words(by)}' if by else ''}", panels),

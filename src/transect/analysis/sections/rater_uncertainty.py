@@ -304,7 +304,7 @@ _TEXT: Final = (
 )
 
 
-@placed(100, "answers")
+@placed(100, "answers", page="numbers")
 def section(answers: Answers) -> Section | None:
     """The section of one target in one experiment; None without people's single answers on what was varied."""
     if not answers.design.levels or not answers.said:
@@ -315,7 +315,7 @@ def section(answers: Answers) -> Section | None:
     return Section(
         key="other raters",
         study=answers.study,
-        title=f"With other raters: {short_name(answers.target)}",
+        title=f"Other raters: {short_name(answers.target)}",
         text=[_TEXT],
         tables=tables,
         sources=[SOURCE],

@@ -118,7 +118,7 @@ def section(
     return Section(
         key="raters",
         study=study,
-        title=f"The raters of {words(study)}",
+        title=f"Raters: {words(study)}",
         text=[_TEXT],
         warnings=_warnings(rated, excluded),
         figures=[_spreads(ordered), _means(ordered), *_histograms(ordered)] if ordered else [],
@@ -329,7 +329,7 @@ def seen_along_section(shown: Shown, rated: Sequence[Rated]) -> Section | None:
     return Section(
         key="seen along",
         study=shown.study,
-        title=f"What people saw along the transects of {words(shown.study)}",
+        title=f"Ratings along transects: {words(shown.study)}",
         text=list(_SEEN_ALONG_TEXT if len(pairs) > sum(_own(*pair) for pair in pairs) else _SEEN_ALONG_TEXT[:2]),
         figures=[
             figure
@@ -534,7 +534,7 @@ def deviations_section(differences: Deviations, ids: list[str]) -> Section:
     return Section(
         key="deviations",
         study=differences.study,
-        title=f"Farthest from people's answers: {short_name(differences.target)}",
+        title=f"Differences from people's answers: {short_name(differences.target)}",
         text=[
             f"The truth is {words(differences.text)}. People's mean answer is the reference, as where no "
             "physical truth exists. Images on which the model deviates most from it come first (Balakrishnan "

@@ -409,7 +409,7 @@ def people_section(answers: Answers) -> Section | None:
     return Section(
         key="people",
         study=answers.study,
-        title=f"Few human ratings, many machine ratings: {short_name(answers.target)}",
+        title=f"Human and machine ratings: {short_name(answers.target)}",
         text=list(_PEOPLE_TEXT),
         warnings=_left_out(answers, {each.name for each in quantities}),
         tables=[one_table for each in quantities for one_table in _tables(answers, each, groups)],

@@ -238,7 +238,7 @@ def warnings(checks: dict[str, list[Checked]]) -> list[str]:
         ]
         if moved:
             lines.append(
-                f"Moving {', '.join(moved)} also moved {_label(rows)}, {source}, in more than {100 * LABEL_MARGIN:g}% "
+                f"Moving {', '.join(moved)} also moved {_label(rows)}, {source}, in more than {100 * LABEL_MARGIN:g} % "
                 "of the subjects: part of the change may be right."
             )
     return lines

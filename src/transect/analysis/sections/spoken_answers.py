@@ -147,7 +147,7 @@ def quoted_section(answers: Answers, asked: Asked) -> Section:
     ]
     return Section(
         key="said",
-        title="What was asked and said",
+        title="Questions and answers",
         text=[f"What the value means: {question.meaning}"] * bool(question.meaning) + [*limits, _RULE],
         tables=[_asked(asked), *(_quotes(answers, asked, name) for name in answers.values)],
         sources=list(question.sources),
@@ -378,7 +378,7 @@ def refusal_section(answers: Answers, asked: Asked) -> Section | None:
     shares = {status: [_share(answers, values, group) for group in groups] for status, values in rates.items()}
     return Section(
         key="not_answered",
-        title="Refused, hedged or unreadable",
+        title="Refusals",
         text=[*_REFUSALS_TEXT, *([TEXT] if bounds else [])],
         figures=[_refusals_figure(groups, shares)],
         tables=[_refusals_table(groups, shares, failed), _reasons(asked), *([bounds] if bounds else [])],
@@ -450,7 +450,7 @@ def option_section(answers: Answers, asked: Asked) -> Section | None:
     title, caption = "Which option, at which level?", "(share of answers, %, with 95 % intervals)"
     return Section(
         key="options",
-        title="Options chosen",
+        title="Options",
         text=[*_OPTIONS_TEXT, *([_LIKELY] if np.isfinite(likely).any() else [])],
         figures=[drawn("rows", title, caption, panels, "share of answers", "proportion")],
         tables=tables,
@@ -500,7 +500,7 @@ def wording_section(answers: Answers, asked: Asked) -> Section | None:
         return None
     return Section(
         key="prompts",
-        title="Does the wording matter?",
+        title="Wording",
         text=list(_PROMPTS_TEXT),
         figures=[_prompts_figure(found)],
         tables=[*(_each(name, found) for name in answers.design.levels), _spread(found)],
@@ -586,7 +586,7 @@ def place_section(answers: Answers, asked: Asked) -> Section | None:
         return None
     return Section(
         key="places",
-        title="Does the place of an option matter?",
+        title="Order of options",
         text=list(_PLACES_TEXT),
         figures=[_places_figure(first, options)],
         tables=[_all(first), *(_by_level(answers, name, bias) for name, bias in found.items())],
@@ -645,7 +645,8 @@ def token_section(_: Answers, asked: Asked) -> Section:
     ]
     return Section(
         key="tokens",
-        title="What the answers took",
+        title="Tokens",
+        page="numbers",
         text=[_TOKENS_TEXT],
         tables=[table("Texts and tokens", [("what", "text"), ("in all", "count"), ("per image", "number")], rows)],
     )

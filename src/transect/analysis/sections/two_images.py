@@ -183,10 +183,11 @@ def _said(each: _Compared, matched: Matched | None) -> str:
     low, value, high = (share.low, share.estimate, share.high) if second else (
         1 - share.high, 1 - share.estimate, 1 - share.low
     )  # fmt: skip
+    preferred, least, most, neither = (f"{100 * one:.0f}" for one in (value, low, high, found.undecided.estimate))
     return (
-        f"of two {shown} the model prefers {words(each.attribute)} {level} to {other} for {value:.0%} of "
-        f"the {decided:,} {counted} for whom it prefers either ({low:.0%} to {high:.0%}); of all {found.subjects:,} it "
-        f"prefers neither for {found.undecided.estimate:.0%}."
+        f"of two {shown} the model prefers {words(each.attribute)} {level} to {other} for {preferred} % of the "
+        f"{decided:,} {counted} for whom it prefers either ({least} to {most} %); of all {found.subjects:,} "
+        f"it prefers neither for {neither} %."
     )
 
 

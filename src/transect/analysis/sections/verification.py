@@ -70,7 +70,7 @@ def section(answers: Answers) -> Section | None:
         key="verification",
         study=answers.study,
         target=answers.target,
-        title=f"Does verification break, and for whom: {short_name(answers.target)}",
+        title=f"Verification: {short_name(answers.target)}",
         text=_text(verified, tests),
         warnings=[verified.threshold.reason] if verified.threshold.reason else [],
         figures=[_figure(rates, groups)],

@@ -1,9 +1,12 @@
-"""LaTeX, figures as files, and the services MLflow and Weights & Biases."""
+"""LaTeX, figures as files, a PDF, and the services MLflow and Weights & Biases."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
@@ -97,8 +100,14 @@ _PROBE: Final = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">
 
 
 def pages_of(run: Path) -> list[Path]:
-    """The pages in a folder by name, or the page itself. Raises BadInput where there is none."""
-    pages = sorted(run.glob("*.html")) if run.is_dir() else [run] if run.suffix == ".html" and run.is_file() else []
+    """The pages in a folder by their stems, or the page itself. Raises BadInput where there is none."""
+    pages = (
+        sorted(run.glob("*.html"), key=lambda page: page.stem)
+        if run.is_dir()
+        else [run]
+        if run.suffix == ".html" and run.is_file()
+        else []
+    )
     if not pages:
         raise BadInput(f"{run}: expected a folder with a page of Transect, as report.html, or such a page; found none")
     return pages
@@ -150,10 +159,50 @@ def _pixels(library: Any, svg: str) -> bytes:
     return bytes(library.svg_to_bytes(svg_string=svg, zoom=_SCALE))
 
 
+_BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_FIRST_SCREEN: Final = (
+    "<style>main > section:not(#summary), .summary details:not(:has(.limits)), footer { display: none !important; }"
+    "@page { size: A4; margin: 14mm; }</style></head>"
+)
+"""What a manager's page leaves out of a report: all but its first screen and its limits."""
+
+
+def write_pdf(run: Path, out: Path) -> list[Path]:
+    """Write summary.pdf: the first screen of the report on A4, printed by Chromium or Chrome.
+
+    Raises BadInput without a report or a browser.
+    """
+    browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if browser is None:
+        raise BadInput(f"--to pdf: expected Chromium or Chrome on PATH; install one, or print {run / 'report.html'}")
+    try:
+        text = (run / "report.html").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise BadInput(f"{run}: expected a report; write it: transect report {run}") from None
+    path = out / "summary.pdf"
+    with tempfile.TemporaryDirectory() as folder:
+        page, made = Path(folder) / "page.html", Path(folder) / "page.pdf"
+        page.write_text(text.replace("</head>", _FIRST_SCREEN, 1), encoding="utf-8")
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has none for root; the page runs no script
+        options = ["--headless", *sandbox, f"--user-data-dir={folder}/profile", "--no-pdf-header-footer"]
+        done = subprocess.run(  # noqa: S603  (a browser of the user, on our page)
+            [browser, *options, f"--print-to-pdf={made}", page.as_uri()],
+            capture_output=True,
+            timeout=_PRINTING,
+            check=False,
+        )
+        if done.returncode or not made.is_file():
+            raise BadInput(f"{browser} made no PDF of {run / 'report.html'}; print the page from your browser instead")
+        write_atomically(path, made.read_bytes())
+    return [path]
+
+
+_PRINTING: Final = 120
+"""Seconds after which a browser that does not print is stopped."""
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w\-. /]+")
 _LONGEST: Final = 250
 _Mode = Literal["online", "offline", "disabled", "shared"]
-_FILES: Final = ("results.json", "report.html", "effects.parquet")
+_FILES: Final = ("results.json", "report.html", "report-numbers.html", "effects.parquet")
 
 
 def metrics(results: JsonObject) -> dict[str, float]:

@@ -23,14 +23,15 @@ from transect.reports.exports.result_texts import (
     plain_text,
     rate_cells,
     rate_numbers,
+    setting_rows,
     table,
     target_rows,
     tests,
     to_state,
+    write_each,
     yaml,
 )
 from transect.reports.wording import ATTRIBUTE_NOTE, outcome_meaning
-from transect.runs.folder import write_atomically
 from transect.runs.wording import spaced
 
 _TASKS: Final = {
@@ -113,7 +114,8 @@ def card(results: Mapping[str, Any], model: str) -> str:
             *head,
             "",
             "## Model details",
-            *table(("As audited", "Task", "Study", "Settings"), target_rows(results), "The run has no target."),
+            *table(("As audited", "Task", "Study"), target_rows(results), "The run has no target."),
+            *table(("As audited", "Setting", "Value"), setting_rows(results), "No setting is known."),
             *to_state("who made the model, when, its version and licence, and whom to ask"),
             "## Intended use",
             *to_state("what the model is for, who uses it, and for what it must not be used"),
@@ -220,7 +222,5 @@ def _extreme(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
 
 
 def write(results: Mapping[str, Any], model: str, out: Path) -> list[Path]:
-    """Write model-card.md."""
-    path = out / "model-card.md"
-    write_atomically(path, card(results, model))
-    return [path]
+    """Write a card for each model: model-card.md, or model-card-MODEL.md where there are several."""
+    return write_each(results, model, "model-card", card, out)

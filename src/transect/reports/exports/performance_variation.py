@@ -22,6 +22,7 @@ from transect.reports.exports.result_texts import (
     plain_text,
     rate_numbers,
     results_of,
+    setting_rows,
     table,
     target_rows,
     tasks,
@@ -71,7 +72,8 @@ def _audit_evaluated(results: JsonObject) -> list[str]:
         "",
         "A technology evaluation of an algorithm, on images made or chosen for the test: "
         f"{plain_text(world['name'])}. {plain_text(world['statement'])}",
-        *table(("Model", "Task", "Study", "Settings"), target_rows(results), "The run has no target."),
+        *table(("Model", "Task", "Study"), target_rows(results), "The run has no target."),
+        *table(("Model", "Setting", "Value"), setting_rows(results), "No setting is known."),
         *to_state("version and supplier of the model", "the threshold in operation, if it is another"),
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,12 +13,14 @@ import pyarrow as pa
 from transect.errors import BadInput
 from transect.reports.document import rounded
 from transect.reports.results import read
-from transect.reports.wording import correction_name, effect_numbers, outcome_words, rate_style, unit_words
-from transect.runs.folder import write_atomically, write_table
+from transect.reports.wording import correction_name, effect_numbers, outcome_words, rate_style, settings_of, unit_words
+from transect.runs.folder import slug, write_atomically, write_table
 from transect.runs.json_records import loads
 from transect.runs.table_inputs import csv_of
 from transect.runs.wording import spaced
 
+Document = Callable[[Mapping[str, Any], str], str]
+"""The text about a model: of its results and its name."""
 SHARES: Final = "Shares are in per cent."
 """What a reader of `rate_numbers` must know."""
 _MINUS: Final = re.compile(r"(?<!\S)-(?=[\d.])")
@@ -29,18 +31,50 @@ def tasks(results: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     return {(s["name"], t["name"]): t["task"] for s in results["studies"] for t in s["targets"]}
 
 
-def target_names(results: Mapping[str, Any]) -> str:
-    """The names of all targets."""
-    return ", ".join(dict.fromkeys(name for _, name in tasks(results)))
+def models(results: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The results of each model alone by its name; a model in words is several targets, `model/question`."""
+    targets: dict[str, set[str]] = {}
+    for study in results["studies"]:
+        for target in study["targets"]:
+            name = target["name"]
+            model = name.rpartition("/")[0] if target["description"].get("kind") == "words" else ""
+            targets.setdefault(model or name, set()).add(name)
+    return {model: _of_targets(results, names) for model, names in targets.items()}
+
+
+def _of_targets(results: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    of_rows = {key: [row for row in results.get(key, ()) if row["target"] in names] for key in (*LISTS, "verdicts")}
+    studies = [
+        {**study, "targets": own}
+        for study in results["studies"]
+        if (own := [target for target in study["targets"] if target["name"] in names])
+    ]
+    return {**results, **of_rows, "studies": studies}
+
+
+def write_each(results: Mapping[str, Any], name: str, stem: str, text: Document, out: Path) -> list[Path]:
+    """Write the text of each model, STEM.md of a run with one and STEM-MODEL.md of one with several.
+
+    name: what the model is called in the text, with its own name behind it where there are several.
+    """
+    found, paths = models(results), []
+    for model, own in found.items():
+        called = name if name and len(found) == 1 else f"{name} ({model})" if name else model
+        path = out / (f"{stem}.md" if len(found) == 1 else f"{stem}-{slug(model)}.md")
+        write_atomically(path, text(own, called))
+        paths.append(path)
+    return paths
 
 
 def target_rows(results: Mapping[str, Any]) -> list[list[str]]:
-    """A row of texts for each target of each study: name, task, study, and the settings that it was asked with."""
-    return [
-        [t["name"], t["task"], s["name"], json.dumps(t["description"], ensure_ascii=False, sort_keys=True)]
-        for s in results["studies"]
-        for t in s["targets"]
-    ]
+    """A row of texts for each target of each study: name, task and study."""
+    return [[t["name"], t["task"], s["name"]] for s in results["studies"] for t in s["targets"]]
+
+
+def setting_rows(results: Mapping[str, Any]) -> list[list[str]]:
+    """A row of texts for each setting with which a target was asked: the target, the setting and its value."""
+    targets = {t["name"]: t for s in results["studies"] for t in s["targets"]}.values()
+    return [[t["name"], words, value] for t in targets for words, value, _ in settings_of(t["description"])]
 
 
 def attribute_rows(results: Mapping[str, Any], *counts: str) -> list[list[str]]:

@@ -359,9 +359,7 @@ class QuestionTable(_Table):
     paraphrases: tuple[_Text, ...] = Field(
         default=(), max_length=99, description="other texts with the same question; each image is asked in all"
     )
-    system: str | None = Field(
-        default=None, max_length=20_000, description="the system prompt; default the file's"
-    )
+    system: str | None = Field(default=None, max_length=20_000, description="the system prompt; default the file's")
     options: tuple[_Line, ...] = Field(
         default=(), max_length=26, description="2 to 26 options, none the beginning of another; required"
     )
@@ -369,9 +367,7 @@ class QuestionTable(_Table):
         default="letters",
         description='how `{options}` shows them: behind `letters`, one a line, or as a `list`, "a, b or c"',
     )
-    positive: str = Field(
-        default="", description="the option whose probability is the outcome; default each in turn"
-    )
+    positive: str = Field(default="", description="the option whose probability is the outcome; default each in turn")
     neither: bool = Field(default=False, description='whether "neither" is offered next to "first" and "second"')
     low: float | None = Field(default=None, description="the lowest valid number; required")
     high: float | None = Field(default=None, description="the highest; required")
@@ -392,15 +388,9 @@ class QuestionTable(_Table):
         default=None, ge=1, le=32_768, description="the longest answer; 256 for `text`, 64 for the others"
     )
     meaning: str = Field(default="", max_length=2000, description="what the value means, for the report")
-    sources: tuple[_Text, ...] = Field(
-        default=(), description="where the question comes from; default the file's"
-    )
-    may_be_used_for: str = Field(
-        default="", max_length=4000, description="what a result can show; default the file's"
-    )
-    may_not_be_used_for: str = Field(
-        default="", max_length=4000, description="what it cannot show; default the file's"
-    )
+    sources: tuple[_Text, ...] = Field(default=(), description="where the question comes from; default the file's")
+    may_be_used_for: str = Field(default="", max_length=4000, description="what a result can show; default the file's")
+    may_not_be_used_for: str = Field(default="", max_length=4000, description="what it cannot show; default the file's")
 
 
 @final
