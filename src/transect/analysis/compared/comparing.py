@@ -27,7 +27,6 @@ from transect.effects.multiplicity import confidence_of, holm
 from transect.effects.paired_models import SOURCES, Quantity, stand
 from transect.effects.verdicts import EQUIVALENCE, is_shown, largest, rounded_up, subjects_for, subjects_to_confirm
 from transect.runs import working_folders
-from transect.runs.report_options import margin_of
 
 ALPHA: Final = 0.05
 JUDGED: Final = ("rate", "gap")
