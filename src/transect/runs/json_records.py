@@ -72,7 +72,7 @@ def named(key: str) -> float:
     >>> plain(Rate(0.5, 0.25, 0.75))
     {'rate': 0.5, 'low': 0.25, 'high': 0.75, 'reason': ''}
     """
-    return typing.cast("float", dataclasses.field(default=math.nan, metadata={_KEY: key}))
+    return dataclasses.field(default=math.nan, metadata={_KEY: key})
 
 
 def keys_of(kind: type[Any]) -> dict[str, str]:
