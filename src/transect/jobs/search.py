@@ -289,7 +289,10 @@ def _step(numbers: SearchNumbers) -> Step:
 
 def _picture(numbers: SearchNumbers) -> list[Block]:
     """The rates of the regions and the overall rate."""
-    named = [*((region.rule, region) for region in numbers.regions[:MOST]), ("whole space", numbers.estimate)]
+    named: list[_Named] = [
+        *((region.rule, region) for region in numbers.regions[:MOST]),
+        ("whole space", numbers.estimate),
+    ]
     rates = [each for each in named if not math.isnan(each[1].rate)]
     if not rates:
         return []
