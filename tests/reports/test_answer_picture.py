@@ -11,6 +11,7 @@ from report_factory import make_gallery, make_results
 from report_reader import plain_text
 
 from transect.cli.app import app
+from transect.jobs import compare, replicate
 from transect.reports import write
 from transect.reports.answer_picture import MOST, Judged, picture
 from transect.reports.blocks import DotPlot, Folded
@@ -113,7 +114,16 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_command_that_is_printed_is_parsed_by_its_command(case):
-    found = commands(next_steps(document(CASES[case])))
+    check_parsers(commands(next_steps(document(CASES[case]))))
+
+
+@pytest.mark.parametrize("job", [compare, replicate], ids=lambda job: job.__name__)
+def test_every_command_of_a_jobs_page_is_parsed_by_its_command(job):
+    check_parsers([command for step in job._STEPS for command in step.commands])
+
+
+def check_parsers(found):
+    """Each command line has options and arguments that its command takes."""
     ours = [shlex.split(line)[1:] for line in found if line.startswith("transect ")]
     assert ours
     for words in ours:

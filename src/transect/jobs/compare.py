@@ -35,6 +35,7 @@ from transect.analysis.compared.conclusions import (
 )
 from transect.analysis.compared.measuring import shifted
 from transect.job import Content, Job, Option, Out, function
+from transect.records import Estimate
 from transect.reports import blocks
 from transect.reports.album import reduced
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
@@ -282,14 +283,14 @@ def _picture(numbers: CompareNumbers) -> list[Block]:
     order = list(MARKS)
     judged = [(each, numbers.rows[each.row]) for each in numbers.conclusions]
     ranked = sorted(judged, key=lambda each: (order.index(each[0].verdict), -abs(np.nan_to_num(each[1].estimate))))
-    meanings = {verdict: word for verdict, (_, word) in MARKS.items()}
+    meanings: dict[str, str] = {verdict: word for verdict, (_, word) in MARKS.items()}
     rows = [
         Judged(
             verdict=conclusion.verdict,
             about=compared(conclusion, row).capitalize(),
             detail=f"{row.model} minus {row.reference}",
             value=valued(amount(row.estimate, row.unit, signed=True), interval(row.low, row.high, row.unit)),
-            mark=mark_of(row),
+            mark=mark_of(Estimate(row.estimate, row.low, row.high)),
             unit=row.unit,
             margin=None if np.isnan(conclusion.margin) else conclusion.margin,
         )

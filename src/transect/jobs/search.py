@@ -57,7 +57,7 @@ from transect.reports.columns import Column, Table, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.maps import MAP_HEIGHT, Field, Frame, heat_map
 from transect.reports.drawing.svg import Tick, joined, tag
-from transect.reports.next_steps import Step, listed
+from transect.reports.next_steps import Step, listed, model_word
 from transect.runs.capabilities import for_attributes
 from transect.runs.folder import RunFolder, slug
 from transect.runs.parts import Progress, resumable
@@ -277,7 +277,7 @@ def content_of(numbers: SearchNumbers) -> Content:
         remarks=[" ".join(_counted(numbers))],
         warnings=[str(warning) for section in numbers.sections for warning in section.warnings],
         notes=[_RENDERED],
-        first=[*_strip(pictures, numbers.failures), *listed(_STEPS), Facts(list(_facts(numbers)))],
+        first=[*_strip(pictures, numbers.failures), *listed([_step(numbers)]), Facts(list(_facts(numbers)))],
         parts=(
             Part("regions", "Regions", tuple(_regions(numbers))),
             Part("failures", "Failures", tuple(_gallery(pictures, numbers.failures) if len(pictures) > STRIP else ())),
@@ -291,18 +291,19 @@ def content_of(numbers: SearchNumbers) -> Content:
     )
 
 
-_STEPS: Final = (
-    Step("Look at all failures:", ["transect view ."]),
-    Step(
-        "Measure what each attribute of the region causes:",
-        ["transect audit MODEL --vary ATTRIBUTE --vary ATTRIBUTE --out ../audit"],
-    ),
-)
+def _step(numbers: SearchNumbers) -> Step:
+    """To measure by experiment what the attributes of the search cause."""
+    vary = " ".join(f"--vary {attribute.name}" for attribute in numbers.space)
+    audit = f"transect audit {model_word(numbers.target)} {vary} --out ../audit"
+    return Step("Measure what each attribute causes:", [audit])
 
 
 def _picture(numbers: SearchNumbers) -> list[Block]:
     """The rates of the regions and the overall rate."""
-    named = [*((region.rule, region) for region in numbers.regions[:MOST]), ("whole space", numbers.estimate)]
+    named: list[_Named] = [
+        *((region.rule, region) for region in numbers.regions[:MOST]),
+        ("whole space", numbers.estimate),
+    ]
     rates = [each for each in named if not math.isnan(each[1].rate)]
     if not rates:
         return []

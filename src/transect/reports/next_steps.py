@@ -64,7 +64,9 @@ def _steps(document: Document) -> Iterator[Step]:
     verdicts: list[Entry[VerdictEntry]] = [row for row in document.entries("verdicts") if not row.row.check]
     first = {row.row.verdict: row for row in reversed(verdicts)}
     if doubted := first.get("not judged"):
-        yield Step("Check what the model receives and answers:", [f"transect targets check {_model(doubted.row)}"])
+        yield Step(
+            "Check what the model receives and answers:", [f"transect targets check {model_word(doubted.row.target)}"]
+        )
     yield from _looking(document)
     if found := first.get("found"):
         yield from _confirming(document, found.row)
@@ -74,9 +76,9 @@ def _steps(document: Document) -> Iterator[Step]:
         yield from _gating(gated.row)
 
 
-def _model(row: VerdictEntry) -> str:
+def model_word(target: str) -> str:
     """The target as a word of a command, where anybody has it."""
-    return shlex.quote(row.target) if ships(row.target) else "MODEL"
+    return shlex.quote(target) if ships(target) else "MODEL"
 
 
 def _looking(document: Document) -> Iterator[Step]:
@@ -104,7 +106,7 @@ def _confirming(document: Document, found: VerdictEntry) -> Iterator[Step]:
         stated = next((each.truth for each in study.targets if each.name == found.target), None)
         more = f" --truth {shlex.quote(stated)}" if stated else ""
         more += " --questions QUESTIONS" if _in_words(study) else ""
-        audit = f"transect audit {_model(found)} {on} {found.attribute}{more} --out ../photographs"
+        audit = f"transect audit {model_word(found.target)} {on} {found.attribute}{more} --out ../photographs"
         yield Step(words, [audit, "transect replicate . ../photographs"])
 
 

@@ -67,7 +67,7 @@ def about(document: Document) -> Paragraph:
 def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -> Part:
     """The first part: verdicts, an example, and what is folded below."""
     shows = picture(verdicts.judged(document), _meanings(document), _change(document))
-    said = verdicts.opening(document, sentences) or ["No verdict: no attribute was compared."]
+    said = verdicts.opening(document, sentences) or [Markup("No verdict: no attribute was compared.")]
     worlds: list[Block] = []
     if replicated := document.texts("/replicated"):
         worlds = [tag("h3", "In several worlds", class_="verdict"), Bullets(replicated, "verdicts")]
