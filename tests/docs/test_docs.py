@@ -13,6 +13,7 @@ from places import ROOT
 from rich.text import Text
 
 from tools import generate
+from transect.annotation import questions
 from transect.cli.app import app
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -54,7 +55,7 @@ TOML_READERS = {
     "clinic.toml": "tomllib:loads",  # its reader needs the run's attributes: tests/effects/test_shares.py
     "use-a-diffusion-pipeline.md": "transect.generators.diffusion.settings:read_settings",
     "mitigate.md": "transect.mitigation.settings:read_config",
-    "rate-with-people.md": "transect.annotation.questions:load_file",
+    "rate-with-people.md": "transect.annotation.questions:load",
     "gate-a-build.md": "transect.analysis.requirements.records:read",
     "question-files.md": QUESTIONS,
     "questions.toml": QUESTIONS,
@@ -75,7 +76,7 @@ def test_toml_blocks_are_accepted_by_their_readers(page, tmp_path):
         named = FILE.search(block)
         reader = TOML_READERS.get(named[1]) if named else None
         read = pkgutil.resolve_name(reader or TOML_READERS[page.name])
-        assert read(block if read is tomllib.loads else path)
+        assert read({tomllib.loads: block, questions.load: [path]}.get(read, path))
 
 
 @pytest.mark.integration

@@ -33,7 +33,7 @@ def test_errors_are_those_of_leaving_out_one_identity_at_a_time():
     assert [row.measure for row in changes] == ["mean distance", "fnmr", "fmr"]
     everything = np.arange(len(x))
     change = gaps(x, who, group, rows) - gaps(x, who, group, everything)
-    assert [row.change for row in changes] == pytest.approx(change)
+    assert [row.estimate for row in changes] == pytest.approx(change)
     left = (
         np.array(
             [gaps(x, who, group, rows[who[rows] != i]) - gaps(x, who, group, everything[who != i]) for i in range(40)]
@@ -43,7 +43,7 @@ def test_errors_are_those_of_leaving_out_one_identity_at_a_time():
     error = np.sqrt((left**2).sum(axis=0) * 39 / 40)
     freedom = (left**2).sum(axis=0) ** 2 / (left**4).sum(axis=0) - 1
     half = student.ppf(0.975, freedom) * error
-    assert [row.high - row.change for row in changes] == pytest.approx(half, rel=1e-9)
+    assert [row.high - row.estimate for row in changes] == pytest.approx(half, rel=1e-9)
     assert [row.p for row in changes] == pytest.approx(2 * student.sf(np.abs(change) / error, freedom), rel=1e-9)
 
 
@@ -55,6 +55,6 @@ def test_nothing_left_out_is_no_change_and_few_identities_have_no_interval():
     }
     some = recognition_verification(x, who, group, LIMIT, rows=np.flatnonzero(who > 15))
     change = gap_changes(found, some, LIMIT)[0]
-    assert np.isfinite(change.change)
+    assert np.isfinite(change.estimate)
     assert np.isnan(change.p)
     assert change.reason == "no interval: 4 identities of f, at least 10"

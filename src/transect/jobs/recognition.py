@@ -782,8 +782,7 @@ def _scale(change: GapChange) -> float:
 
 
 def _changed(row: GapChange) -> Estimate:
-    scale = _scale(row)
-    return Estimate(scale * row.estimate, scale * row.low, scale * row.high)
+    return Estimate(*(_scale(row) * each for each in (row.estimate, row.low, row.high)))
 
 
 CHANGES: Final[Sequence[Column[GapChange]]] = (

@@ -310,7 +310,7 @@ def _plans(page: StudyPage) -> Secondary | None:
         "The smallest differences that this study could detect, and the subjects needed for a difference of {} points."
     )
     needed = rows[0].number("target_difference", "percent", 0, none="a stated size")
-    blocks = [Paragraph(said.format(needed)), Table("Plan", rows, columns, caption)]
+    blocks: list[Block] = [Paragraph(said.format(needed)), Table("Plan", rows, columns, caption)]
     return page.numbers("plan", "Power", blocks, "Power")
 
 

@@ -88,7 +88,7 @@ def test_what_was_seen_in_two_folders_stands_side_by_side(project, run, tmp_path
     (panel,) = next(one for one in sections if one["key"] == "side by side")["figures"][0]["panels"]
     shapes = panel["series"][0]["points"]
     assert [(one["label"], one["value"], one["n"]) for one in shapes] == [("run", 3.0, 6), ("copy", 5.0, 1)]
-    assert "set beside set" in page.read_text()
+    assert "Raters on sets of images" in page.read_text()
 
 
 def test_pairs_in_python(tmp_path):

@@ -25,7 +25,7 @@ VALUES = {
     "max_failures": 0.5, "attributes": ["smile=a:b"], "identity": "a:c", "realism": "a:d", "shipped": True, "redraw": 2,
     "false_match_rate": 0.01, "within": ["age"], "perceived": "seen.csv", "ratings": "people.csv",
     "prune": ["fakeness>=0.75"], "require_validation": "v.json", "by": ["age", "smile"], "at_thresholds": [0.8], "bins": ["age=30,50"],
-    "boundary": [0.2, 0.8], "covariates": ["age", "fakeness"], "margin": ["0.03", "miss=0.01"], "overwrite": True,
+    "boundary": [0.2, 0.8], "covariates": ["age", "fakeness"], "margin": ["0.03", "miss=0.01"], "title": "Smiles", "overwrite": True,
     "out": "runs/x", "engine": "ray", "workers": 2, "dry_run": True, "json": True,
 }  # fmt: skip
 """A value of each setting that is not its default, as TOML has it."""

@@ -147,7 +147,7 @@ def test_every_column_has_its_unit_and_a_strip_says_of_how_many_it_is(result, ru
     headings, rows = verdicts.texts()
     by_name = [dict(zip(headings, row, strict=True)) for row in rows]
     assert all(row["baseline"].endswith(" points" if "gap" in row["compared"] else " %") for row in by_name)
-    assert all(row["difference"].endswith(" points") and row["interval"].endswith(" points") for row in by_name)
+    assert all(row["difference"].endswith(" points") and row["95 % interval"].endswith(" points") for row in by_name)
     missed = int(misses(runs[0]).sum())
     assert missed > 4
     assert f"(4 of {missed} images shown)" in result.report(tmp_path).read_text()

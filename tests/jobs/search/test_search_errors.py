@@ -65,11 +65,11 @@ def test_each_sampler_has_its_own_rates():
     explored, everything = (rates(tables, sample, DETECTION) for sample in (0, 1))
     assert [(sample.sampler, sample.calls) for sample in tables.samples] == [("Sobol points", 4), ("active search", 10)]
     assert (explored["", "", False].errors, explored["", "", False].images) == (0, 3)
-    assert everything["", "", False].rate == pytest.approx(3 / 8)
-    assert everything["skin_tone", "6 to 9", False].rate == 1.0
-    assert np.isnan(explored["skin_tone", "6 to 9", False].rate), "nothing was explored there"
+    assert everything["", "", False].estimate == pytest.approx(3 / 8)
+    assert everything["skin_tone", "6 to 9", False].estimate == 1.0
+    assert np.isnan(explored["skin_tone", "6 to 9", False].estimate), "nothing was explored there"
     assert "6 to 9" in explored["skin_tone", "", True].reason
-    assert everything["skin_tone", "", True].rate == pytest.approx((0 + 1 / 3 + 1) / 3)
+    assert everything["skin_tone", "", True].estimate == pytest.approx((0 + 1 / 3 + 1) / 3)
 
 
 def test_no_face_found_is_a_miss_and_other_reasons_are_not():
