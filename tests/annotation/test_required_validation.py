@@ -10,10 +10,10 @@ from transect.analysis import finished_run, reporting
 from transect.analysis import rater_validation as validation
 from transect.analysis.rater_report import from_project
 from transect.analysis.rater_validation import StudyValidation
+from transect.annotation.agreement.image_validation import Gates
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.designs.search.space import space_of
-from transect.effects.image_validation import Gates
 from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.experiment.search_plan import SearchOptions, search_for

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from places import SHARED
 
-from transect.effects.image_validation import AS_PUBLISHED, Rule, prune
+from transect.annotation.agreement.image_validation import AS_PUBLISHED, Rule, prune
 
 NAN = np.nan
 ANNOTATIONS = SHARED / "stylegan2_human_annotations.npz"

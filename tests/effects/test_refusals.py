@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from transect import effects
+from transect.annotation.agreement.image_validation import Gates, Rule
 from transect.effects import verification
 from transect.effects.equal_quality import equivalence, quality_differences
-from transect.effects.image_validation import Gates, Rule
 from transect.effects.interrogation import Condition, error_rates
 from transect.effects.logistic import logistic_bootstrap
 from transect.effects.observational import cut

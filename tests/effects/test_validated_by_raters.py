@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from places import SHARED
 
+from transect.annotation.agreement.image_validation import Gates, validate
 from transect.effects.identity_pairs import PUBLISHED_CONFIDENCE, same_shares
-from transect.effects.image_validation import Gates, validate
 
 DATA = SHARED / "identity_annotations.parquet"
 TABLE_1 = {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rating_files import IDS, csv, refusal
 
 from transect.analysis import findings, finished_run, reporting
-from transect.effects.image_validation import Rule
+from transect.annotation.agreement.image_validation import Rule
 from transect.errors import BadInput, UnknownName
 from transect.ratings import rating_tables as ratings
 from transect.runs.folder import FinishedRun

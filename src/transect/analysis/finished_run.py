@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect.effects.margins import parse_margins
+from transect.analysis.margins import parse_margins
 from transect.effects.outcomes import Outcome, Truth, asked_in, compute, offered
 from transect.effects.preferences import PREFERRED
 from transect.effects.verification import Rule, Threshold, Verified, find_threshold, reference_rows

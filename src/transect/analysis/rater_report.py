@@ -17,8 +17,8 @@ from transect.analysis import findings, finished_run
 from transect.analysis.sections import pairs, raters
 from transect.analysis.sections.answers import without_empty
 from transect.analysis.sections.raters import Excluded, Rated, Shown, rated_of
+from transect.annotation.agreement.image_validation import AS_PUBLISHED, Rule
 from transect.annotation.agreement.numbers import PairFigures, QuestionAgreement, simulated_count
-from transect.effects.image_validation import AS_PUBLISHED, Rule
 from transect.effects.outcomes import Truth
 from transect.errors import BadInput, UnknownName
 from transect.ratings import perceived_attributes

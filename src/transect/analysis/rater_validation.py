@@ -13,10 +13,10 @@ from jaxtyping import Float
 from transect.analysis.rater_report import RatedStudy
 from transect.analysis.sections.answers import table, words
 from transect.analysis.sections.raters import Rated
+from transect.annotation.agreement.image_validation import SOURCE, Gates, Group, Validation, validate
 from transect.annotation.agreement.numbers import NO_PEOPLE
 from transect.effects import equal_quality
 from transect.effects.equal_quality import QualityDifference
-from transect.effects.image_validation import SOURCE, Gates, Group, Validation, validate
 from transect.errors import BadInput, UnknownName
 from transect.ratings.gates import HAVE_RATED
 from transect.records import Attribute

@@ -13,13 +13,13 @@ import numpy as np
 
 from transect.analysis.asked_answers import named, preferred
 from transect.analysis.findings import Findings, estimate, pairs_of_groups
+from transect.analysis.margins import margin_of
 from transect.analysis.secondary_results import PilotContrast, pilot_contrasts
 from transect.analysis.sections import spoken_answers
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.edits import EDIT_VALIDITY_KEY, MOST_FAIL
 from transect.analysis.sections.places import RunFindings
 from transect.effects.analysis import CONFIDENCE, UNTESTED, distinct_tests
-from transect.effects.margins import margin_of
 from transect.effects.multiplicity import confidence_of, errors_of, shrunken
 from transect.effects.outcomes import OF_TRUTH
 from transect.effects.verdicts import (

@@ -19,10 +19,10 @@ from transect.analysis.rater_validation import StudyValidation
 from transect.analysis.same_person import SamePersonNumbers, Unanswered
 from transect.analysis.sections import rated_sets
 from transect.analysis.sections.raters import Rated
+from transect.annotation.agreement.image_validation import Gates
 from transect.annotation.agreement.numbers import Agreement
 from transect.annotation.sources import FILE, Pictures, check_place, home_of, is_texts, source_of
 from transect.console.options import Json, with_options
-from transect.effects.image_validation import Gates
 from transect.errors import BadInput
 from transect.job import AnyJob, Content, Finished, Job, Option, function, name_of
 from transect.options import asked, check

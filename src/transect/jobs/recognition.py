@@ -432,7 +432,7 @@ def _tables(numbers: RecognitionNumbers) -> list[Table[Any]]:
         _error_table(numbers),
         _differential_table(numbers),
         _distance_table(numbers),
-        _change_table(numbers),
+        Table("Change of each gap by matching", numbers.changes, CHANGES),
         _enrolment_table(numbers),
     ]
 
@@ -782,7 +782,8 @@ def _scale(change: GapChange) -> float:
 
 
 def _changed(row: GapChange) -> Estimate:
-    return Estimate(*(_scale(row) * each for each in (row.estimate, row.low, row.high)))
+    estimate, low, high = (_scale(row) * each for each in (row.estimate, row.low, row.high))
+    return Estimate(estimate, low, high)
 
 
 CHANGES: Final[Sequence[Column[GapChange]]] = (
@@ -794,7 +795,3 @@ CHANGES: Final[Sequence[Column[GapChange]]] = (
     Column("change", _changed, "interval"),
     Column("p (Holm)", lambda row: probability(row.p_adjusted) if math.isfinite(row.p_adjusted) else row.reason),
 )
-
-
-def _change_table(numbers: RecognitionNumbers) -> Table[GapChange]:
-    return Table("Change of each gap by matching", numbers.changes, CHANGES)

@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
+from transect.annotation.agreement.image_validation import AS_PUBLISHED, Pruning, Rule, prune
 from transect.annotation.exchange import answer_tables
-from transect.effects.image_validation import AS_PUBLISHED, Pruning, Rule, prune
 from transect.effects.samples import read_columns
 from transect.effects.sensitivity import mean_ratings, most_common_ratings
 from transect.errors import BadInput

@@ -5,7 +5,7 @@ import pytest
 from small_answers import checked, rows
 
 from transect.analysis.sections import ratings
-from transect.effects.image_validation import Rule, prune
+from transect.annotation.agreement.image_validation import Rule, prune
 from transect.records import Effect
 
 NAN = np.nan

@@ -6,7 +6,7 @@ from small_answers import AGE, answers, checked, rows
 
 from transect.analysis.sections import raters
 from transect.analysis.sections.raters import Excluded, Rated, Shown, rated_of
-from transect.effects.image_validation import Rule
+from transect.annotation.agreement.image_validation import Rule
 from transect.effects.outcomes import Truth
 from transect.records import Annotations, Design, Question
 

@@ -21,8 +21,8 @@ from transect.analysis.compared.conclusions import (
     with_texts,
 )
 from transect.analysis.compared.measuring import CONFIDENCE, Measured, PairedOutcome, measured
+from transect.analysis.margins import margin_of, margins_of
 from transect.effects import multiplicity
-from transect.effects.margins import margin_of, margins_of
 from transect.effects.multiplicity import confidence_of, holm
 from transect.effects.paired_models import SOURCES, Quantity, stand
 from transect.effects.verdicts import EQUIVALENCE, is_shown, largest, rounded_up, subjects_for, subjects_to_confirm

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from transect.analysis.margins import margin_of
 from transect.analysis.matched import methods, user_pairs
 from transect.analysis.matched.methods import Matched, matched
 from transect.analysis.matched.request import Request, check
@@ -23,7 +24,6 @@ from transect.analysis.matched.user_pairs import without_identity
 from transect.annotation.agreement.coefficients import cohen_kappa
 from transect.designs.matching.references import Difficulty
 from transect.designs.matching.sample import MISSING, Facts
-from transect.effects.margins import margin_of
 from transect.effects.matched_pairs import (
     AdjustedPairs,
     Balance,

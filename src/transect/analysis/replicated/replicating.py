@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from transect.analysis import finished_run
 from transect.analysis.findings import Findings, in_several_worlds
 from transect.analysis.finished_run import Run, TargetOutcomes
+from transect.analysis.margins import margin_of, margins_of
 from transect.analysis.replicated import conclusions, reading
 from transect.analysis.replicated.conclusions import (
     Combined,
@@ -32,7 +33,6 @@ from transect.analysis.replicated.reading import Reading, digest, read, shared
 from transect.analysis.sections.answers import point, table
 from transect.effects import several_worlds
 from transect.effects.contrasts import Contrast, contrasts
-from transect.effects.margins import margin_of, margins_of
 from transect.effects.several_worlds import Agreement, Transported, WorldEstimate
 from transect.effects.verdicts import is_shown
 from transect.errors import BadInput

@@ -17,11 +17,11 @@ from transect.analysis.asked_answers import named as preferred_named
 from transect.analysis.asked_answers import preferred
 from transect.analysis.findings import answers_of, pairs_of_groups
 from transect.analysis.finished_run import Run, TargetOutcomes, runs_in, same_images
+from transect.analysis.margins import DEFAULT_MARGIN
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.analysis.requirements.records import named as reading_named
 from transect.analysis.verdicts import not_judged
 from transect.effects import verdicts
-from transect.effects.margins import DEFAULT_MARGIN
 from transect.effects.observational import cut
 from transect.effects.outcomes import OF_TRUTH, Outcome, unanswered
 from transect.effects.preferences import PREFERRED

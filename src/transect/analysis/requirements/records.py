@@ -12,7 +12,7 @@ from typing import Final, final
 
 from pydantic import TypeAdapter, ValidationError
 
-from transect.effects.margins import DEFAULT_MARGIN
+from transect.analysis.margins import DEFAULT_MARGIN
 from transect.effects.outcomes import WORSE_WHEN_LARGER
 from transect.effects.verdicts import Status
 from transect.errors import BadInput, UnknownName

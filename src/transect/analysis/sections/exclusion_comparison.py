@@ -13,7 +13,7 @@ from transect.analysis import findings
 from transect.analysis.finished_run import TargetOutcomes
 from transect.analysis.sections.answers import table, with_ends, words
 from transect.analysis.sections.places import RunFindings, placed
-from transect.effects.image_validation import SOURCE
+from transect.annotation.agreement.image_validation import SOURCE
 from transect.ratings.gates import Required, entries_of, stored
 from transect.records import Effect
 from transect.reports.records import Section, Table

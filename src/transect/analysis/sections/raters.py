@@ -16,10 +16,10 @@ from transect.analysis.sections.answers import Answers, drawn, point, table, wor
 from transect.annotation.agreement.coefficients import ALPHA_SOURCE as ALPHA
 from transect.annotation.agreement.coefficients import INTERVAL_SOURCE as ALPHA_INTERVAL
 from transect.annotation.agreement.coefficients import krippendorff_alpha, percent_agreement, rater_reliability, spread
+from transect.annotation.agreement.image_validation import Rule
 from transect.annotation.agreement.logistic_curve import SOURCE, LogisticCurve, fit_logistic
 from transect.annotation.agreement.numbers import notice, simulated_count
 from transect.effects.contrasts import known_means
-from transect.effects.image_validation import Rule
 from transect.effects.outcomes import Truth
 from transect.records import Annotations, Attribute, Design, Task
 from transect.reports.records import (

@@ -28,8 +28,8 @@ from transect.analysis.sections.answers import (
 )
 from transect.analysis.sections.exclusion_comparison import effects_without
 from transect.analysis.sections.places import RunFindings, placed
+from transect.annotation.agreement.image_validation import PRUNING_SOURCE, Pruning
 from transect.effects.contrasts import known_means
-from transect.effects.image_validation import PRUNING_SOURCE, Pruning
 from transect.effects.instruments import CONDITIONAL_F, instrumental
 from transect.effects.instruments import SOURCE as INSTRUMENTS_SOURCE
 from transect.effects.intervals import SOURCES as INTERVALS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from transect.analysis import reporting
 from transect.analysis.audit_result import AuditResult
-from transect.effects.margins import parse_margins
+from transect.analysis.margins import parse_margins
 from transect.effects.outcomes import OUTCOMES
 from transect.effects.preferences import PREFERRED
 from transect.engines import settings as engines
