@@ -17,8 +17,8 @@ from nightly import INPUTS, SEED
 from safetensors.numpy import save as safetensors
 from small_folders import FOLDERS
 
+from transect.analysis import margins
 from transect.designs.levels import parse_vary
-from transect.effects import margins
 from transect.effects.outcomes import Truth
 from transect.errors import BadInput
 from transect.generators import load

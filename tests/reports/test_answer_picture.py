@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import subprocess
 
 import pytest
 import typer
@@ -10,6 +11,7 @@ from markupsafe import Markup
 from report_factory import make_gallery, make_results
 from report_reader import plain_text
 
+from transect.analysis.requirements import records as requirements
 from transect.cli.app import app
 from transect.jobs import compare, replicate
 from transect.reports import write
@@ -18,7 +20,7 @@ from transect.reports.blocks import DotPlot, Folded
 from transect.reports.builder import drawn
 from transect.reports.document import Document
 from transect.reports.drawing.estimates import VERDICTS, Mark
-from transect.reports.next_steps import next_steps
+from transect.reports.next_steps import gate, next_steps
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
 from transect.reports.study_parts import what_differs
@@ -122,6 +124,24 @@ def test_every_command_of_a_jobs_page_is_parsed_by_its_command(job):
     check_parsers([command for step in job._STEPS for command in step.commands])
 
 
+@pytest.mark.parametrize("name", ["5 o'clock", 'a "b" %s', "x'; touch y; '"])
+def test_a_table_is_printed_as_it_is_read_whatever_a_name_holds(name, tmp_path):
+    """By the shell that somebody pastes it into."""
+    printed, _ = gate("", attribute=name, outcome="miss", margin=0.02).commands
+    subprocess.run(["sh", "-c", printed], cwd=tmp_path, check=True)
+    (required,) = requirements.read(tmp_path / "requirements.toml")
+    assert (required.attribute, required.margin) == (name, 0.02)
+    assert [path.name for path in tmp_path.iterdir()] == ["requirements.toml"]
+
+
+@pytest.mark.parametrize("steps", [compare._STEPS, [gate("", study="a", target="b", attribute="c", margin=0.02)]])
+def test_printed_tables_are_requirements(steps, tmp_path):
+    (printed,) = (line for step in steps for line in step.commands if line.startswith("printf"))
+    (tmp_path / "REFERENCE").mkdir()
+    subprocess.run(["sh", "-c", printed], cwd=tmp_path, check=True)
+    assert len(requirements.read(tmp_path / "requirements.toml")) == 1
+
+
 def check_parsers(found):
     """Each command line has options and arguments that its command takes."""
     ours = [shlex.split(line)[1:] for line in found if line.startswith("transect ")]
@@ -141,8 +161,8 @@ def test_what_to_do_follows_from_what_was_found():
     assert "--margin 0.02" in texts["inconclusive"]
     assert "transect replicate" not in texts["none"]
     assert texts["not judged"].startswith("transect targets check")
-    toml = re.search(r"printf '(.*?)'", texts["none"])[1].replace("\\n", "\n")
-    assert 'attribute = "glasses"\noutcome = "miss"\nmargin = 0.02' in toml
+    printed = shlex.split(next(line for line in texts["none"].split("\n") if line.startswith("printf")))
+    assert printed[-5:-2] == ['attribute = "glasses"', 'outcome = "miss"', "margin = 0.02"]
 
 
 def test_an_example_says_what_else_changed():

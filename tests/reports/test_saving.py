@@ -83,6 +83,10 @@ def test_every_figure_of_a_report_stands_alone_with_numbers(tmp_path):
         '<text xlink:href="http://a" xmlns:xlink="http://www.w3.org/1999/xlink"/>',
         '<foreignObject/>',
         '<text>&x;</text>',
+        '<?xml-stylesheet href="http://a"?>',
+        '<style>@import "http://a"</style>',
+        '<style>rect { fill: URL(http://a) }</style>',
+        '<style>rect { fill: \\75rl(http://a) }</style>',
     ],
 )  # fmt: skip
 def test_a_hostile_page_gets_nothing_into_a_file(evil):

@@ -117,6 +117,8 @@ class FolderResult(Result):
         if folder.resolve() != self.folder.resolve():
             shutil.copyfile(self.folder / RESULTS, folder / RESULTS)
         for name, copy in copies.items():
+            if not (self.folder / name).exists():
+                continue
             text = (self.folder / name).read_text(encoding="utf-8")
             for page in (PAGE, _numbers(PAGE)):  # the pages link to each other
                 text = text.replace(f'href="{page}', f'href="{copies[page].name}')

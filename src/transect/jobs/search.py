@@ -6,6 +6,7 @@ Rerun the command to resume a stopped search; no call is repeated.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -293,7 +294,7 @@ def content_of(numbers: SearchNumbers) -> Content:
 
 def _step(numbers: SearchNumbers) -> Step:
     """To measure by experiment what the attributes of the search cause."""
-    vary = " ".join(f"--vary {attribute.name}" for attribute in numbers.space)
+    vary = " ".join(f"--vary {shlex.quote(attribute.name)}" for attribute in numbers.space)
     audit = f"transect audit {model_word(numbers.target)} {vary} --out ../audit"
     return Step("Measure what each attribute causes:", [audit])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -43,6 +43,7 @@ from transect.reports.columns import AnyTable, Table, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, joined, tag, ticks
 from transect.reports.saving import savable
+from transect.runs import working_folders
 from transect.runs.folder import write_atomically, write_json
 
 
@@ -66,9 +67,16 @@ def write(page: Page, path: Path, numbers: object = None) -> Path:
     """Write the page, with its numbers (None: without) as JSON under the same name beside it; returns its path."""
     if numbers is not None:
         write_json(path.with_suffix(".json"), numbers, indent=1)
-    for name, text in pages(page, path.stem).items():
-        write_atomically(path.with_name(name), text)
+    store(path.parent, path.stem, pages(page, path.stem))
     return path
+
+
+def store(folder: Path, stem: str, files: Mapping[str, str]) -> None:
+    """Write the files of a page; an earlier page of all numbers goes where there is none now."""
+    for name, text in files.items():
+        write_atomically(folder / name, text)
+    if f"{stem}{NUMBERS}" not in files:
+        working_folders.discard(folder / f"{stem}{NUMBERS}")
 
 
 NUMBERS: Final = "-numbers.html"

@@ -45,8 +45,8 @@ def listed(steps: Sequence[Step]) -> list[Block]:
 
 def gate(words: str, **keys: object) -> Step:
     """To fail a build by one requirement, of these keys."""
-    lines = "".join(f"{key} = {json.dumps(value)}\\n" for key, value in keys.items())
-    return Step(words, [f"printf '[[require]]\\n{lines}' > requirements.toml", GATE])
+    table = ["[[require]]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items())]
+    return Step(words, [f"printf '%s\\n' {shlex.join(table)} > requirements.toml", GATE])
 
 
 def _code(command: str) -> Markup:
@@ -73,7 +73,7 @@ def _steps(document: Document) -> Iterator[Step]:
     if unclear := first.get("cannot tell"):
         yield from _deciding(document, unclear)
     if gated := first.get("found", first.get("no difference")):
-        yield from _gating(gated.row)
+        yield from _gating(document, gated.row)
 
 
 def model_word(target: str) -> str:
@@ -106,8 +106,8 @@ def _confirming(document: Document, found: VerdictEntry) -> Iterator[Step]:
         stated = next((each.truth for each in study.targets if each.name == found.target), None)
         more = f" --truth {shlex.quote(stated)}" if stated else ""
         more += " --questions QUESTIONS" if _in_words(study) else ""
-        audit = f"transect audit {model_word(found.target)} {on} {found.attribute}{more} --out ../photographs"
-        yield Step(words, [audit, "transect replicate . ../photographs"])
+        audit = f"transect audit {model_word(found.target)} {on} {shlex.quote(found.attribute)}{more}"
+        yield Step(words, [f"{audit} --out ../photographs", "transect replicate . ../photographs"])
 
 
 def _deciding(document: Document, unclear: Entry[VerdictEntry]) -> Iterator[Step]:
@@ -121,8 +121,12 @@ def _deciding(document: Document, unclear: Entry[VerdictEntry]) -> Iterator[Step
     yield Step(words, [f"transect plan --pilot {shlex.quote(run)} --margin {row.margin:g}"])
 
 
-def _gating(gated: VerdictEntry) -> Iterator[Step]:
+def _gating(document: Document, gated: VerdictEntry) -> Iterator[Step]:
     if gated.margin is None:
         return
+    studies = document.results.studies
+    about = {"study": gated.study} if studies[1:] else {}
+    if any(study.targets[1:] for study in studies):
+        about["target"] = gated.target
     words = f"Fail the build when {spaced(gated.attribute)} makes a difference larger than the margin:"
-    yield gate(words, attribute=gated.attribute, outcome=gated.outcome, margin=gated.margin)
+    yield gate(words, **about, attribute=gated.attribute, outcome=gated.outcome, margin=gated.margin)

@@ -18,7 +18,7 @@ from transect.reports.section_parts import section_parts
 from transect.reports.study_parts import StudyPage, study_part
 from transect.reports.summary import about, cautions, summary_part
 from transect.reports.verdicts import Told, told, with_texts
-from transect.runs.folder import begun, write_atomically, write_json
+from transect.runs.folder import begun, write_json
 
 LARGEST_PAGE = 5_000_000
 """Bytes; images are left out, and counted, until the page is smaller."""
@@ -41,8 +41,8 @@ def write(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> Path:
 
     Each page is under 5 MB.
 
-    The same input gives the same bytes. Raises BadInput as `build` does, RunFolderError when the folder cannot be
-    written.
+    The same input gives the same bytes, but for the day of the run, which a log has. Raises BadInput as `build` does,
+    RunFolderError when the folder cannot be written.
     """
     publish(results, gallery, folder)
     return folder / "report.html"
@@ -52,8 +52,7 @@ def publish(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> JsonO
     """As `write`; returns what `results.json` holds."""
     fitted = _fit(read(results), gallery, begun(folder))
     write_json(folder / "results.json", fitted.document.tree, indent=1)
-    for name, text in fitted.files.items():
-        write_atomically(folder / name, text)
+    builder.store(folder, "report", fitted.files)
     return fitted.document.tree
 
 

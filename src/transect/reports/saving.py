@@ -104,9 +104,13 @@ class _Box:
     series: int | None = None
 
 
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
 def parsed(drawing: Markup) -> ET.Element:
     """What `drawing.svg` drew, below an element of its own."""
     text = f"<div>{drawing}</div>".replace("<wbr>", "").replace("&nbsp;", " ")  # what HTML has and XML has not
+    text = _NOT_XML.sub("\ufffd", text)
     return ET.fromstring(text)  # noqa: S314 - it is made here
 
 
@@ -463,13 +467,15 @@ _ELEMENTS: Final = frozenset(
 def _check(name: str, svg: str) -> None:
     """Raises BadInput for a picture of another program, which may load files or run a script."""
     try:
-        found = list(ET.fromstring(svg).iter()) if "<!" not in svg else []  # noqa: S314 - without declarations
+        found = list(ET.fromstring(svg).iter()) if not {"<!", "<?"} & {svg[i : i + 2] for i in range(len(svg))} else []  # noqa: S314 - without declarations
     except ET.ParseError:
         found = []
     kinds = {each.tag.rpartition("}")[2] for each in found}
-    texts = [value for each in found for value in (*each.attrib.values(), each.text or "")]
+    texts = [value.lower() for each in found for value in (*each.attrib.values(), each.text or "")]
+    styles = "".join(each.text or "" for each in found if each.tag.endswith("style"))
     names = {key for each in found for key in each.attrib}
     unsafe = any(key.startswith("on") or key.endswith("href") for key in names) or any("url(" in text for text in texts)
+    unsafe = unsafe or "\\" in styles or "@import" in styles.lower()
     if not found or unsafe or kinds - _ELEMENTS:
         raise BadInput(f"{name}: expected a figure of Transect, got another picture; write the page again")
 

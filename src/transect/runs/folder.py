@@ -232,8 +232,10 @@ def begun(folder: Path) -> str:
     """The day, in UTC, on which an audit began, as its log has it: "28 Nov 2026"; "" without a log."""
     days = []
     for log in (place / _LOG for place in studies_of(folder) or [folder]):
+        if log.is_symlink() or not log.is_file():
+            continue
         with suppress(OSError, ValueError, KeyError, TypeError, OverflowError), log.open(encoding="utf-8") as lines:
-            days.append(datetime.fromtimestamp(json.loads(lines.readline(_LINE))["time"], UTC))
+            days.append(datetime.fromtimestamp(loads(lines.readline(_LINE))["time"], UTC))
     return f"{min(days).day} {min(days):%b %Y}" if days else ""
 
 

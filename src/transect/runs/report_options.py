@@ -117,9 +117,12 @@ def read(folder: Path) -> ReportSettings:
     if not path.exists():
         return ReportSettings()
     try:
-        content = path.read_bytes()
+        if path.is_symlink() or not path.is_file():
+            raise ValueError("no file of this folder")
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
-            raise ValueError(f"{len(content):,} bytes")
+            raise ValueError(f"over {_MOST_BYTES:,} bytes")
         settings: ReportSettings = _reader().validate_json(content)
         check_boundary(settings.boundary)
         check_thresholds(settings.at_thresholds)

@@ -213,8 +213,8 @@ def _table(counted: str, unit: str, labels: list[str], rows: Mapping[str, list[P
 
 
 _SEVERAL_TARGETS_TEXT: Final = (
-    "These targets saw the same images, and have the same truth. Which of them is better, on what, and by how much, "
-    "says `transect compare` with the folder of this run: differences of rates and gaps, paired by subject."
+    "These models saw the same images. To see which is better, on what and by how much, run transect compare on this "
+    "folder: it compares rates and gaps, paired by subject."
 )
 
 
@@ -232,7 +232,7 @@ def several_targets_section(answer_sets: Sequence[Answers]) -> Section | None:
         study=first.study,
         title=f"Models against {first.target}",
         text=[_SEVERAL_TARGETS_TEXT],
-        tables=[table("Images on which targets answer otherwise than the first", heads, rows)],
+        tables=[table("Images on which models answer differently from the first", heads, rows)],
     )
 
 

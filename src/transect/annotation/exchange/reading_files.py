@@ -159,7 +159,10 @@ def _ground_truth(path: Path, project: Project) -> Iterator[Incoming]:
 def _label_studio(path: Path, project: Project) -> Iterator[Incoming]:
     """An export as JSON or CSV; annotations that were skipped or left empty are marked."""
     key, is_csv = worker_key(project), path.suffix.lower() == ".csv"  # a CSV has the task's own columns too
-    for each in label_studio.read(path):
+    exported = list(label_studio.read(path))
+    if not exported:
+        raise BadInput(f"{path}: expected an export of Label Studio, got no annotation of one; check --format")
+    for each in exported:
         data, where = each.data, each.where
         question = _question(project.questionnaire, data["question"], where)
         check_level_names(question)

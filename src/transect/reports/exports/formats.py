@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
@@ -160,6 +161,12 @@ def _pixels(library: Any, svg: str) -> bytes:
 
 
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_SAFE: Final = (
+    "<!DOCTYPE html><meta http-equiv='Content-Security-Policy' "
+    "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
+)
+"""Before all of a page, which may be a stranger's: it loads nothing and runs nothing."""
+_OFFLINE: Final = "--host-resolver-rules=MAP * ~NOTFOUND"
 _FIRST_SCREEN: Final = (
     "<style>main > section:not(#summary), .summary details:not(:has(.limits)), footer { display: none !important; }"
     "@page { size: A4; margin: 14mm; }</style></head>"
@@ -182,16 +189,17 @@ def write_pdf(run: Path, out: Path) -> list[Path]:
     path = out / "summary.pdf"
     with tempfile.TemporaryDirectory() as folder:
         page, made = Path(folder) / "page.html", Path(folder) / "page.pdf"
-        page.write_text(text.replace("</head>", _FIRST_SCREEN, 1), encoding="utf-8")
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has none for root; the page runs no script
-        options = ["--headless", *sandbox, f"--user-data-dir={folder}/profile", "--no-pdf-header-footer"]
-        done = subprocess.run(  # noqa: S603  (a browser of the user, on our page)
-            [browser, *options, f"--print-to-pdf={made}", page.as_uri()],
-            capture_output=True,
-            timeout=_PRINTING,
-            check=False,
-        )
-        if done.returncode or not made.is_file():
+        page.write_text(_SAFE + text.replace("</head>", _FIRST_SCREEN, 1), encoding="utf-8")
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has none for root
+        options = ["--headless", *sandbox, _OFFLINE, f"--user-data-dir={folder}/profile", "--no-pdf-header-footer"]
+        with suppress(subprocess.TimeoutExpired):
+            subprocess.run(  # noqa: S603  (a browser of the user)
+                [browser, *options, f"--print-to-pdf={made}", page.as_uri()],
+                capture_output=True,
+                timeout=_PRINTING,
+                check=False,
+            )
+        if not made.is_file():
             raise BadInput(f"{browser} made no PDF of {run / 'report.html'}; print the page from your browser instead")
         write_atomically(path, made.read_bytes())
     return [path]

@@ -39,6 +39,11 @@ def models(results: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             name = target["name"]
             model = name.rpartition("/")[0] if target["description"].get("kind") == "words" else ""
             targets.setdefault(model or name, set()).add(name)
+    known = set().union(*targets.values())
+    for row in (*results["effects"], *results["verdicts"]):
+        if row["target"] not in known:  # a question about two images
+            name = row["target"]
+            targets.setdefault(name.rpartition("/")[0] or name, set()).add(name)
     return {model: _of_targets(results, names) for model, names in targets.items()}
 
 
@@ -57,10 +62,12 @@ def write_each(results: Mapping[str, Any], name: str, stem: str, text: Document,
 
     name: what the model is called in the text, with its own name behind it where there are several.
     """
-    found, paths = models(results), []
+    found, paths = models(results), list[Path]()
     for model, own in found.items():
         called = name if name and len(found) == 1 else f"{name} ({model})" if name else model
         path = out / (f"{stem}.md" if len(found) == 1 else f"{stem}-{slug(model)}.md")
+        if path in paths:  # names that differ in their signs alone
+            path = path.with_stem(f"{path.stem}-{len(paths) + 1}")
         write_atomically(path, text(own, called))
         paths.append(path)
     return paths

@@ -29,6 +29,7 @@ from transect.reports.exports.result_texts import (
     write_each,
 )
 from transect.reports.wording import ATTRIBUTE_NOTE, outcome_meaning
+from transect.runs.wording import spaced
 
 MOST_FINDINGS: Final = 8
 MOST_ROWS: Final = 24
@@ -132,14 +133,18 @@ def _results(results: Mapping[str, Any]) -> list[str]:
 
 
 def _verdicts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The differences that were found, and how many comparisons ended otherwise."""
-    found = [row["text"] for row in rows if row["verdict"] == "found"]
-    yield from found[:MOST_FINDINGS] or ["No difference was found."]
-    if found[MOST_FINDINGS:]:
-        yield f"{len(found) - MOST_FINDINGS} further differences were found; the report of the run has them."
-    counts = Counter(row["verdict"] for row in rows if row["verdict"] != "found")
+    """Each comparison with its numbers or its reason, differences that were found first, and how many are left out."""
+    ordered = sorted(rows, key=lambda row: row["verdict"] != "found")
+    yield from (row["text"] or _unjudged(row) for row in ordered[:MOST_FINDINGS])
+    counts = Counter(row["verdict"] for row in ordered[MOST_FINDINGS:])
     if counts:
-        yield "Other comparisons: " + ", ".join(f"{n} {_KINDS.get(kind, kind)}" for kind, n in counts.items()) + "."
+        kinds = ", ".join(f"{n} {_KINDS.get(kind, kind)}" for kind, n in counts.items())
+        yield f"Further comparisons, in the report of the run: {kinds}."
+
+
+def _unjudged(row: Mapping[str, Any]) -> str:
+    """Why nothing is concluded."""
+    return f"{spaced(row['attribute'])}, {row['outcome']} of {row['target']}: {row['verdict']}: {row['reason']}."
 
 
 def _without(results: Mapping[str, Any]) -> Iterator[str]:
