@@ -1,0 +1,92 @@
+"""The stored head: mean shape, displacements, regions, hats and grooms; made by tools/head_mesh.py from CC0 data."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+
+import numpy as np
+from jaxtyping import Float, Int32, UInt8
+
+FILE = "head.npz"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groom:
+    """Strands [n, k, 3] on the mean head, from root to tip; vertices and weights of each root's triangle."""
+
+    strands: Float[np.ndarray, "n k 3"]
+    roots: Int32[np.ndarray, "n 3"]
+    weights: Float[np.ndarray, "n 3"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WornMesh:
+    """What lies on the mean head: points, triangles, the vertex of the head with which each point moves, lightness."""
+
+    points: Float[np.ndarray, "w 3"]
+    faces: Int32[np.ndarray, "g 3"]
+    anchors: Int32[np.ndarray, " w"]
+    tint: Float[np.ndarray, " w"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asset:
+    """The head. Lengths are distances between the eyes, whose middle is the origin; x to the viewer's right, y up.
+
+    parts: of each face, as in shading.py. starts, near: which vertices of the skin share an edge. sky: share of the sky
+    that a vertex sees. fields: displacements by name, in the order of names. regions: 0..1 by vertex.
+    """
+
+    mean: Float[np.ndarray, "v 3"]
+    faces: Int32[np.ndarray, "f 3"]
+    parts: UInt8[np.ndarray, " f"]
+    starts: Int32[np.ndarray, " v1"]
+    near: Int32[np.ndarray, " e"]
+    sky: Float[np.ndarray, " v"]
+    names: tuple[str, ...]
+    fields: Float[np.ndarray, "k v 3"]
+    regions: Mapping[str, Float[np.ndarray, " v"]]
+    grooms: Mapping[str, Groom]
+    worn: Mapping[str, WornMesh]
+
+    def of_part(self, *parts: int) -> Int32[np.ndarray, " n"]:
+        """The vertices of those parts."""
+        return np.unique(self.faces[np.isin(self.parts, parts)]).astype(np.int32)
+
+
+@functools.cache
+def asset() -> Asset:
+    """The head that ships, read once."""
+    file = resources.files("transect.generators.faceworld") / "facts" / FILE
+    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+        held = {name: archive[name] for name in archive.files}
+    grooms = {name: _groom(held, name) for name in _stems(held, "groom_", "_roots")}
+    worn = {name: _worn(held, name) for name in _stems(held, "worn_", "_points")}
+    regions = {name.removeprefix("region_"): held[name] for name in held if name.startswith("region_")}
+    names = tuple(str(name) for name in held["names"])
+    fields = _unpacked(held, "fields")
+    plain = (held[name] for name in ("mean", "faces", "parts", "starts", "near", "sky"))
+    return Asset(*plain, names, fields, regions, grooms, worn)
+
+
+def _stems(held: Mapping[str, np.ndarray], first: str, last: str) -> list[str]:
+    return [name.removeprefix(first).removesuffix(last) for name in held if name.startswith(first) and name.endswith(last)]
+
+
+def _unpacked(held: Mapping[str, np.ndarray], name: str) -> Float[np.ndarray, "k *n"]:
+    values, scale = held[f"{name}_values"], held[f"{name}_scale"]
+    return np.asarray(values * scale.reshape(-1, *(1,) * (values.ndim - 1)), dtype=np.float32)
+
+
+def _groom(held: Mapping[str, np.ndarray], name: str) -> Groom:
+    strands = np.ascontiguousarray(_unpacked(held, f"groom_{name}")[0])
+    roots, weights = held[f"groom_{name}_roots"], held[f"groom_{name}_weights"]
+    return Groom(strands, roots.astype(np.int32), weights.astype(np.float32))
+
+
+def _worn(held: Mapping[str, np.ndarray], name: str) -> WornMesh:
+    points, faces, anchors, tint = (held[f"worn_{name}_{part}"] for part in ("points", "faces", "anchors", "tint"))
+    return WornMesh(points.astype(np.float32), faces.astype(np.int32), anchors.astype(np.int32), tint.astype(np.float32))

@@ -1,0 +1,126 @@
+"""What color and gloss each vertex of the head has, and how much light it receives."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.generators.faceworld.mesh.asset import asset
+from transect.generators.faceworld.mesh.hair import balding
+from transect.generators.faceworld.mesh.kernels import find_noise
+from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, TONGUE, UPPER_TEETH
+from transect.generators.faceworld.mesh.shape import Values
+
+KEY, AMBIENT, FILL, WRAP = 1.32, 0.20, 1.16, (0.25, 0.12, 0.08)
+"""Irradiance of key light, surroundings and all the fill light; how far red, green and blue light creep around."""
+
+
+class Zones(NamedTuple):
+    """Parts of the mean head, 0..1 by vertex."""
+
+    cheek: Float[np.ndarray, " v"]
+    nose: Float[np.ndarray, " v"]
+    under_eye: Float[np.ndarray, " v"]
+    lid: Float[np.ndarray, " v"]
+    forehead: Float[np.ndarray, " v"]
+    scalp: Float[np.ndarray, " v"]
+    beard: Float[np.ndarray, " v"]
+    lips: Float[np.ndarray, " v"]
+    inside: Float[np.ndarray, " v"]
+    balding: Float[np.ndarray, " v"]
+
+
+@functools.cache
+def zones() -> Zones:
+    """Soft regions of the skin by their place on the mean head."""
+    held = asset()
+    x, y, z = np.abs(held.mean[:, 0]), held.mean[:, 1], held.mean[:, 2]
+
+    def near(cx: float, cy: float, wide: float, high: float, ahead: float) -> Float[np.ndarray, " v"]:
+        return np.asarray(np.exp(-(((x - cx) / wide) ** 2 + ((y - cy) / high) ** 2)) * (z > ahead), dtype=np.float32)
+
+    ears = np.clip(held.regions["ears"], 0, 1)
+    line = y - (1.12 - 1.05 * np.clip(-0.62 - z, 0, 1.7))
+    behind = (z < -1.75) & (y > -1.1)
+    scalp = np.clip(0.5 + 4 * np.where(behind, 0.3, line), 0, 1) * (1 - ears) * (y > -1.2)
+    jaw = np.clip((-0.98 - 0.55 * np.clip(1.0 - x, 0, 1) * (x > 0.3) - y) * 6, 0, 1) * (y > -2.0) * (z > -1.25)
+    beard = np.maximum(jaw, near(0, -0.98, 0.40, 0.14, 0.0))
+    lips = np.clip(held.regions["lips"] * 1.3, 0, 1)
+    return Zones(
+        near(0.62, -0.60, 0.38, 0.32, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.24, 0.22, 0.10, -0.3),
+        near(0.50, 0.14, 0.28, 0.12, -0.5), near(0, 0.8, 0.55, 0.40, -0.3), scalp.astype(np.float32),
+        (beard * (1 - lips)).astype(np.float32), lips, (held.regions["inside_mouth"] > 0.5).astype(np.float32),
+        balding(held.mean).astype(np.float32),
+    )  # fmt: skip
+
+
+def _mottle(seed: int) -> Float[np.ndarray, "v 3"]:
+    """The person's own blotches on three scales."""
+    found = np.empty((3, len(asset().mean)), np.float32)
+    for row, frequency in enumerate((3.1, 8.0, 20.0)):
+        find_noise(asset().mean, frequency, (seed + 7919 * row) % (1 << 31), found[row])
+    return found
+
+
+def skin_colors(
+    p: Values, skin: Float[np.ndarray, " 3"], hair: Float[np.ndarray, " 3"], seed: int
+) -> Float[np.ndarray, "v 3"]:
+    """Albedo of every vertex of the head."""
+    zone, mottle = zones(), _mottle(seed)
+    pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
+    blotched = 0.5 * mottle[0] + 0.35 * mottle[1] + 0.3 * mottle[2]
+    flush = 0.25 * blotched + 0.75 * zone.cheek + 0.65 * zone.nose + 0.30 * zone.under_eye + 0.10 * p["complexion"]
+    flush = flush + 1.3 * p["makeup"] * zone.cheek
+    blood = np.exp(flush[:, None] * np.array([0.02, -0.17, -0.12]) * (0.5 + 0.5 * pale))
+    shade = 1 + 0.05 * blotched - (0.10 + 0.10 * p["old"]) * zone.under_eye
+    spots = np.clip(mottle[2] - 0.35, 0, 1) * (0.55 * p["old"] + 0.25 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
+    color = skin * shade[:, None] * blood * np.exp(-spots[:, None] * np.array([0.5, 0.9, 1.1]))
+    shadow = 0.75 * p["makeup"] * zone.lid
+    color = color * np.exp(-shadow[:, None] * np.array([0.9, 1.2, 1.0]))
+    grown = (p["hair_style"] > 0) * (1 - np.clip((zone.balding - 1.02 + 0.95 * p["baldness"]) * 6, 0, 1) * (p["baldness"] > 0))
+    scalp = zone.scalp * (0.10 + 0.72 * grown)
+    color = color + (0.75 * hair + 0.12 * skin - color) * scalp[:, None]
+    bearded = 0.38 * p["facial_hair"] ** 0.5 * (p["facial_hair_style"] % 3 == 0) * zone.beard
+    color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]
+    return _mouth(p, color, skin, pale).astype(np.float32)
+
+
+def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, " 3"], pale: float) -> np.ndarray:
+    """Lips, lipstick, teeth, tongue and the dark of the mouth."""
+    held, zone = asset(), zones()
+    bare = skin * (np.array([0.80, 0.50, 0.52]) + (1 - pale) * np.array([-0.02, 0.14, 0.16])) + np.array([0.02, 0.004, 0.006])
+    painted = np.array([0.26, 0.025, 0.045]) * (0.45 + 0.55 * p["sclera"])
+    lips = bare + (painted - bare) * 0.85 * p["lipstick"]
+    color = color + (lips - color) * (0.85 * zone.lips)[:, None]
+    color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
+    white = min(0.25 + 0.75 * p["sclera"], 1.0)
+    color[held.of_part(UPPER_TEETH, LOWER_TEETH)] = np.array([0.50, 0.46, 0.39]) * white * (1 - 0.15 * p["old"])
+    color[held.of_part(TONGUE)] = np.array([0.32, 0.11, 0.11]) * white
+    color[held.of_part(LASH)] = 0.01
+    return color
+
+
+def skin_surface(p: Values) -> Float[np.ndarray, "v 4"]:
+    """Gloss, room for the share of key light, lips, and the inside of the mouth."""
+    zone = zones()
+    gloss = 0.45 + 0.30 * zone.cheek + 0.50 * zone.nose + 0.28 * zone.forehead + (0.35 + 0.5 * p["lipstick"]) * zone.lips
+    gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
+    return np.stack([gloss, np.zeros_like(gloss), zone.lips, zone.inside], 1).astype(np.float32)
+
+
+def ambient_of(p: Values, normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+    """Light from above, from below and from the fill light, without occlusion."""
+    sky = (0.5 + 0.5 * normals[:, 1])[:, None]
+    around = AMBIENT * (1.35 * np.array([0.97, 1.0, 1.03]) * sky + 0.75 * np.array([1.04, 1.0, 0.96]) * (1 - sky))
+    ahead = np.clip(0.25 + 0.75 * normals[:, 2], 0, 1)[:, None]
+    return np.asarray(around + FILL * p["fill_light"] * ahead, dtype=np.float32)
+
+
+def key_of(direction: Float[np.ndarray, " 3"], normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+    """The key light on surfaces, without shadows."""
+    facing = (normals @ direction.astype(np.float32))[:, None]
+    wrap = np.array(WRAP, np.float32)
+    return np.asarray(KEY * np.clip((facing + wrap) / (1 + wrap), 0, None), dtype=np.float32)

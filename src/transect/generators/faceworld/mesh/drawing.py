@@ -1,0 +1,268 @@
+"""One person drawn over a background: mesh, lashes, hair and lenses, with a label for each point of the picture."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int32, UInt8
+
+from transect.generators.faceworld.attributes import CLOTHES, GLASSES, PATTERNS
+from transect.generators.faceworld.mesh import hair, shading, worn
+from transect.generators.faceworld.mesh.asset import asset
+from transect.generators.faceworld.mesh.complexion import ambient_of, key_of, skin_colors, skin_surface, zones
+from transect.generators.faceworld.mesh.kernels import find_normals, paint_strands, rasterize, read_shadow, scatter
+from transect.generators.faceworld.mesh.shape import Pose, Values, pose_of, rest_shape
+
+_SHADOW = 160
+_SHADOW_VIEW, _BIAS = 7.2, 0.06
+_LIGHT_COLOR = np.array([1.10, 0.98, 0.92], np.float32)
+_NECKLINE = {"crew neck": -2.62, "v-neck": -2.50, "shirt": -2.45, "turtleneck": -2.12}
+_SCATTERED, _STEPS = np.array([0.35, 0.60, 0.70], np.float32), 5
+_CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
+_BACK = np.array([0.0, 0.35, -1.45])
+"""The middle of the hair's mass."""
+
+
+class Colors(NamedTuple):
+    """Linear RGB of what a person and their clothes are made of."""
+
+    skin: Float[np.ndarray, " 3"]
+    hair: Float[np.ndarray, " 3"]
+    iris: Float[np.ndarray, " 3"]
+    cloth: Float[np.ndarray, " 3"]
+    hat: Float[np.ndarray, " 3"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """Radiance [h, w, 3], labels as in shading.py, where lenses are, and front: where the front of the face is."""
+
+    radiance: Float[np.ndarray, "h w 3"]
+    label: UInt8[np.ndarray, "h w"]
+    lens: Bool[np.ndarray, "h w"]
+    front: Bool[np.ndarray, "h w"]
+
+
+class Buffers(NamedTuple):
+    """What the z-buffer fills."""
+
+    depth: Float[np.ndarray, "h w"]
+    nearest: Int32[np.ndarray, "h w"]
+    weights: Float[np.ndarray, "h w 2"]
+
+    @classmethod
+    def empty(cls, size: int) -> Buffers:
+        """Nothing is drawn yet."""
+        shape = (size, size)
+        return cls(np.full(shape, -1e9, np.float32), np.full(shape, -1, np.int32), np.zeros((*shape, 2), np.float32))
+
+
+def samples_of(size: int) -> int:
+    """Points across each pixel."""
+    return 4 if size <= 64 else 2
+
+
+@functools.cache
+def _solid() -> tuple[Int32[np.ndarray, "f 3"], UInt8[np.ndarray, " f"], Int32[np.ndarray, "g 3"]]:
+    """Faces without lashes, their parts, and the lashes from both sides."""
+    held = asset()
+    lash = held.parts == shading.LASH
+    lashes = held.faces[lash]
+    both = np.ascontiguousarray(np.concatenate([lashes, lashes[:, ::-1]]))
+    return np.ascontiguousarray(held.faces[~lash]), held.parts[~lash], both
+
+
+class Scene(NamedTuple):
+    """All that is rasterized: points at rest and posed, faces, parts, albedo and surface of the points."""
+
+    rest: Float[np.ndarray, "v 3"]
+    posed: Float[np.ndarray, "v 3"]
+    faces: Int32[np.ndarray, "f 3"]
+    parts: UInt8[np.ndarray, " f"]
+    albedo: Float[np.ndarray, "v 3"]
+    surface: Float[np.ndarray, "v 4"]
+
+
+def _scene(p: Values, colors: Colors, seed: int, rest: Float[np.ndarray, "v 3"], pose: Pose) -> tuple[Scene, worn.Piece | None]:
+    """The head with what it wears, and the lenses."""
+    faces, parts, _ = _solid()
+    places, triangles, codes = [rest], [faces], [parts]
+    albedo, surface = [skin_colors(p, colors.skin, colors.hair, seed)], [skin_surface(p)]
+    pieces, lens = [], None
+    if p["hat"] > 0:
+        pieces.append((worn.hat(p, rest, colors.hat), shading.HAT, 0.0))
+    if p["glasses"] > 0:
+        frame, lens = worn.spectacles(p, rest)
+        pieces.append((frame, shading.FRAME, 0.10))
+    if p["earrings"] > 0:
+        pieces.append((worn.earrings(rest), shading.EARRING, 0.8))
+    start = len(rest)
+    for piece, code, gloss in pieces:
+        places.append(piece.points)
+        triangles.append(piece.faces + start)
+        codes.append(np.full(len(piece.faces), code, np.uint8))
+        albedo.append(piece.albedo)
+        surface.append(np.tile(np.array([gloss, 0, 0, 0], np.float32), (len(piece.points), 1)))
+        start += len(piece.points)
+    every = np.concatenate(places).astype(np.float32)
+    parts_ = np.concatenate(codes)
+    joined = np.ascontiguousarray(np.concatenate(triangles), dtype=np.int32)
+    scene = Scene(every, pose.turn(every), joined, parts_, np.concatenate(albedo), np.concatenate(surface))
+    return scene, lens
+
+
+def _lit(p: Values, scene: Scene, normals: Float[np.ndarray, "v 3"], towards: Float[np.ndarray, " 3"], pose: Pose) -> np.ndarray:
+    """Irradiance of every vertex; writes the share of key light into the scene's surface."""
+    held, count = asset(), len(asset().mean)
+    shadow = _shadow(scene, towards)
+    sky = np.ones(len(scene.posed), np.float32)
+    sky[:count] = np.clip(held.sky, 0.04, 1)
+    ambient, key = ambient_of(p, normals), key_of(towards, normals)
+    light = (ambient * sky[:, None] + key * _LIGHT_COLOR * (shadow * (0.45 + 0.55 * sky))[:, None]).astype(np.float32)
+    scene.surface[:, 1] = shadow * (0.4 + 0.6 * sky)
+    scatter(light, held.starts, held.near, _STEPS, _SCATTERED, np.empty_like(light))
+    facing = max(0.30, float(towards @ pose.rotation[:, 2]))
+    for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
+        eye = held.of_part(part)
+        lid = np.clip(0.95 - 0.60 * np.clip((scene.rest[eye, 1] - 0.0) / 0.17, 0, 1), 0, 1)[:, None]
+        light[eye] = (ambient[eye].mean(0) * 0.8 + 0.85 * facing * _LIGHT_COLOR * shadow[eye].max()) * lid
+        scene.surface[eye, 1] = 1.0
+    teeth = held.of_part(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
+    depth = scene.rest[teeth, 2]
+    entering = np.clip((depth - depth.min()) / 0.5, 0, 1)[:, None] ** 1.5
+    light[teeth] = (ambient[teeth].mean(0) * 0.5 + 0.55 * facing * _LIGHT_COLOR) * entering
+    light[:count][zones().inside > 0] *= 0.2
+    return light
+
+
+def _shadow(scene: Scene, towards: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " v"]:
+    """Share of the key light that reaches every vertex."""
+    across = np.cross([0, 1, 0], towards)
+    across /= np.linalg.norm(across)
+    frame = np.stack([across, np.cross(towards, across), towards]).astype(np.float32)
+    turned, scale = scene.posed @ frame.T, _SHADOW / _SHADOW_VIEW
+    seen = np.stack([_SHADOW / 2 + turned[:, 0] * scale, _SHADOW / 2 - (turned[:, 1] + 0.3) * scale, turned[:, 2]], 1)
+    casting = (scene.parts == shading.SKIN) | (scene.parts == shading.HAT)
+    buffers = Buffers.empty(_SHADOW)
+    rasterize(seen.astype(np.float32), np.ascontiguousarray(scene.faces[casting]), *buffers)
+    lit = np.empty(len(seen), np.float32)
+    read_shadow(seen.astype(np.float32), buffers.depth, _BIAS, lit)
+    return lit
+
+
+def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s s 3"]) -> Drawing:
+    """The picture before the camera, samples_of(size) points across each pixel of the background."""
+    size = len(background) * samples_of(len(background))
+    rest, pose = rest_shape(p), pose_of(p)
+    scene, lens = _scene(p, colors, seed, rest, pose)
+    normals = np.empty_like(scene.posed)
+    find_normals(scene.posed, scene.faces, normals)
+    towards = _direction(p)
+    light = _lit(p, scene, normals, towards, pose)
+    buffers = Buffers.empty(size)
+    rasterize(pose.project(scene.posed, size), scene.faces, *buffers)
+    picture = np.repeat(np.repeat(background, samples_of(len(background)), 0), samples_of(len(background)), 1)
+    picture, label = np.ascontiguousarray(picture, dtype=np.float32), np.zeros((size, size), np.uint8)
+    held = asset()
+    rested = np.concatenate([held.mean, scene.rest[len(held.mean):]])
+    shading.shade(
+        buffers.nearest, buffers.weights, scene.faces, scene.parts, scene.posed, rested, normals, light, scene.albedo,
+        scene.surface, _key(towards), _eyes(p, colors, scene.posed, pose), _cloth(p, colors), _look(p, size),
+        shading.pores(), picture, label,
+    )  # fmt: skip
+    front = _front(buffers, scene, rested)
+    _draw_lashes(p, scene.posed, pose, buffers, picture)
+    _draw_hair(p, colors, rest - held.mean, pose, towards, buffers, picture, label)
+    seen = _draw_lenses(p, lens, pose, buffers, picture)
+    return Drawing(picture, label, seen, front & np.isin(label, (shading.BARE, shading.LIPS, shading.EYE, shading.BEARD)))
+
+
+def _direction(p: Values) -> Float[np.ndarray, " 3"]:
+    azimuth, elevation = p["light_azimuth"], p["light_elevation"]
+    across, ahead = np.sin(azimuth) * np.cos(elevation), np.cos(azimuth) * np.cos(elevation)
+    return np.array([across, np.sin(elevation), ahead], np.float32)
+
+
+def _key(towards: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "3 3"]:
+    half = towards + np.array([0, 0, 1], np.float32)
+    half /= max(float(np.linalg.norm(half)), 1e-6)
+    return np.stack([towards, half, _LIGHT_COLOR]).astype(np.float32)
+
+
+def _eyes(p: Values, colors: Colors, posed: Float[np.ndarray, "v 3"], pose: Pose) -> Float[np.ndarray, "4 3"]:
+    centers = [posed[asset().of_part(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
+    aside = 0.42 * p["gaze"]
+    gaze = pose.rotation @ np.array([np.sin(aside), 0.0, np.cos(aside)])
+    return np.stack([*centers, gaze, 1.9 * colors.iris]).astype(np.float32)
+
+
+def _cloth(p: Values, colors: Colors) -> Float[np.ndarray, "3 3"]:
+    second = 0.5 * colors.cloth + np.array([0.07, 0.07, 0.075])
+    kind = int(p["clothing"])
+    return np.stack([colors.cloth, second, [_NECKLINE[CLOTHES[kind]], kind, _pattern(p)]]).astype(np.float32)
+
+
+def _pattern(p: Values) -> int:
+    return {"plain": 0, "stripes": 1, "checks": 2}[PATTERNS[int(p["clothing_pattern"])]]
+
+
+def _look(p: Values, size: int) -> Float[np.ndarray, " 8"]:
+    old = min(max((p["age"] - 28) / 45, 0), 1.1)
+    pores = 0.030 + 0.025 * old + 0.010 * (p["face_shape"] - 0.5)
+    unit = size / 4.4 / p["distance"]
+    white = 0.10 + 0.34 * min(p["sclera"], 1.1)
+    return np.array([pores, old, p["brow_raise"], white, 2 * p["relief_1"], unit, p["smile"], 0], np.float32)
+
+
+def _front(buffers: Buffers, scene: Scene, rested: Float[np.ndarray, "v 3"]) -> Bool[np.ndarray, "h w"]:
+    """Pixels of the head before the ears and below the hair's line."""
+    place = rested[scene.faces].mean(1)
+    ahead = (place[:, 2] > -1.15) & (place[:, 1] < 1.15) & (place[:, 1] > -2.05) & (scene.parts < shading.LASH)
+    return np.asarray(np.where(buffers.nearest >= 0, ahead[buffers.nearest], False))
+
+
+def _draw_lashes(p: Values, posed: Float[np.ndarray, "v 3"], pose: Pose, buffers: Buffers, picture: np.ndarray) -> None:
+    """Lashes darken what they cover."""
+    found = Buffers(buffers.depth.copy(), np.full_like(buffers.nearest, -1), np.empty_like(buffers.weights))
+    rasterize(pose.project(posed, len(picture)), _solid()[2], *found)
+    kept = 0.60 - 0.22 * p["makeup"] + 0.15 * (p["face_shape"] - 0.5)
+    picture[found.nearest >= 0] *= np.float32(kept)
+
+
+def _draw_hair(
+    p: Values, colors: Colors, shift: Float[np.ndarray, "v 3"], pose: Pose, towards: Float[np.ndarray, " 3"],
+    buffers: Buffers, picture: np.ndarray, label: UInt8[np.ndarray, "h w"],
+) -> None:  # fmt: skip
+    """Brows, beard and hair of the head; a hat lies over what is next to it."""
+    buffers.depth[label == shading.HEADWEAR] += 0.3
+    every = [hair.brow_hair(p, shift), hair.facial_hair(p, shift), *hair.head_hair(p, shift)]
+    back = pose.turn(_BACK[None])[0]
+    sky = ambient_of(p, np.array([[0.0, 0.4, 0.6]], np.float32))[0]
+    light = np.stack([towards, 1.15 * _LIGHT_COLOR, sky, back]).astype(np.float32)
+    for strands in every:
+        if strands is None:
+            continue
+        points = pose.turn(strands.points)
+        pigment = (0.85 * colors.hair if strands.code != shading.HAIR else colors.hair).astype(np.float32)
+        look = np.array([strands.cover, 0.03, strands.shine, max(1, round(len(picture) / 300)), strands.code, strands.roots])
+        paint_strands(
+            points, pose.project(points, len(picture)), strands.drawn, strands.shade, pigment, light,
+            look.astype(np.float32), buffers.depth, picture, label,
+        )  # fmt: skip
+
+
+def _draw_lenses(
+    p: Values, lens: worn.Piece | None, pose: Pose, buffers: Buffers, picture: np.ndarray
+) -> Bool[np.ndarray, "h w"]:
+    """Lenses absorb, and mirror a little of the surroundings; where they are seen."""
+    if lens is None:
+        return np.zeros(picture.shape[:2], dtype=bool)
+    found = Buffers(buffers.depth.copy(), np.full_like(buffers.nearest, -1), np.empty_like(buffers.weights))
+    rasterize(pose.project(pose.turn(lens.points), len(picture)), lens.faces, *found)
+    seen = found.nearest >= 0
+    passed = np.array(_CLEAR.get(GLASSES[int(p["glasses"])], (0.95, 0.955, 0.95)), np.float32)
+    picture[seen] = picture[seen] * passed + np.float32(0.010)
+    return seen

@@ -1,0 +1,177 @@
+"""A person's head: from identity code and attributes to vertices at rest, in pose, and on the picture."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.mesh.asset import asset
+from transect.generators.faceworld.mesh.kernels import blend
+from transect.generators.faceworld.mesh.shading import LEFT_EYE, RIGHT_EYE
+
+Values: TypeAlias = Mapping[str, float]
+"""A row's parameters: attributes with angles in radians, the bounded identity code and what follows from them."""
+
+VIEW = 4.4
+"""Width of the picture at the eyes, in distances between the eyes, from distance 1."""
+FAR = 17.0
+"""How far the camera is then: about 1.07 m."""
+CENTER = -0.12
+"""Height of the picture's middle."""
+PIVOT = np.array([0.0, -0.35, -1.2])
+"""Around which the head turns; the neck follows less, the shoulders not at all."""
+
+_TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
+    "nose_width": (("nose-scale-horiz", 0.40), ("nose-nostrils-width", 0.30)),
+    "nose_length": (("nose-scale-vert", 0.40),),
+    "nose_bridge": (("nose-greek", 0.25), ("nose-scale-depth", 0.15), ("nose-width2", -0.20)),
+    "nose_tip": (("nose-point", 0.25), ("nose-point-width", 0.30)),
+    "nose_hump": (("nose-hump", 0.35), ("nose-curve", 0.20)),
+    "nose_flare": (("nose-flaring", 0.30), ("nose-base", 0.20)),
+    "eye_spacing": (("eye-trans", 0.25),),
+    "eye_size": (("eye-scale", 0.35),),
+    "eye_tilt": (("eye-corner1", 0.35), ("eye-corner2", -0.20)),
+    "eye_openness": (("eye-height2", 0.40),),
+    "eyelid_fold": (("eye-eyefold", 0.40), ("eye-epicanthus", 0.25)),
+    "eye_bags": (("eye-bag", 0.25),),
+    "brow_height": (("eyebrows-trans", 0.30),),
+    "brow_arch": (("eyebrows-angle", 0.25),),
+    "brow_ridge": (("forehead-temple", 0.20), ("eyebrows-trans", -0.10)),
+    "mouth_width": (("mouth-scale-horiz", 0.35),),
+    "mouth_height": (("mouth-trans", 0.35),),
+    "lip_fullness": (("mouth-upperlip-volume", 0.40), ("mouth-lowerlip-volume", 0.40), ("mouth-lowerlip-height", 0.20)),
+    "lip_protrusion": (("mouth-scale-depth", 0.30),),
+    "jaw_width": (("chin-bones", 0.30), ("head-rectangular", 0.12)),
+    "chin_width": (("chin-width", 0.30),),
+    "chin_length": (("chin-height", 0.22),),
+    "cheekbones": (("cheek-bones", 0.40),),
+    "cheek_fullness": (("cheek-volume", 0.25), ("head-fat", 0.15)),
+    "forehead_height": (("forehead-scale-vert", 0.07),),
+    "forehead_width": (("forehead-temple", 0.22),),
+    "face_length": (("head-scale-vert", 0.14),),
+    "ear_size": (("ear-scale", 0.30),),
+    "neck_width": (("measure-neck-circ", 0.30),),
+}
+"""Which displacements follow a trait of the identity code, by one standard deviation."""
+
+_ANCESTRY = ("shape_1", "shape_2")
+_FREE = ("shape_3", "shape_4", "shape_5", "shape_6", "shape_7", "relief_1", "relief_2")
+_SPREAD = {"nose": 0.22, "mouth": 0.18, "eye": 0.15, "cheek": 0.15, "chin": 0.13, "ear": 0.15}
+_SMILE = {
+    "mouthSmile": 0.85, "cheekSquint": 0.60, "eyeSquint": 0.40, "mouthUpperUp": 0.55, "mouthLowerDown": 0.40,
+    "mouthDimple": 0.35, "mouthStretch": 0.25,
+}  # fmt: skip
+_SIDES = ("Left", "Right")
+
+
+@functools.cache
+def _numbers() -> dict[str, int]:
+    return {name: number for number, name in enumerate(asset().names)}
+
+
+@functools.cache
+def _free_shapes() -> Float[np.ndarray, "d k"]:
+    """Fixed mixtures of small local shapes that no trait names, one for each free coordinate of the identity code."""
+    named = {field for fields in _TRAITS.values() for field, _ in fields}
+    spread = np.zeros(len(asset().names))
+    for name, number in _numbers().items():
+        part = name.split("-")[0]
+        if name not in named and part in _SPREAD and "-" in name and "shape" not in name and name != "ear-trans":
+            spread[number] = _SPREAD[part]
+    mixed = np.random.Generator(np.random.Philox(key=22)).standard_normal((len(_FREE), len(spread)))
+    return np.asarray(mixed * spread / np.sqrt(len(_FREE)) * 1.3)
+
+
+def weights(p: Values) -> Float[np.ndarray, " k"]:
+    """The weight of every displacement for a person with an expression."""
+    found = _free_shapes().T @ np.array([p[name] for name in _FREE])
+    number = _numbers()
+    for trait, fields in _TRAITS.items():
+        for field, weight in fields:
+            found[number[field]] += weight * p[trait]
+    share = np.exp([1.1 * p[_ANCESTRY[0]], 1.1 * p[_ANCESTRY[1]], 0.0])
+    for name, part in zip(("african", "asian", "caucasian"), share / share.sum(), strict=True):
+        found[number[name]] += 0.9 * part
+    found[number["sex"]] += 1.15 * (p["face_shape"] - 0.5)
+    found[number["age"]] += min(max((p["age"] - 25) / 55, 0), 1.1)
+    found[number["head-scale-horiz"]] += 0.10 * p["face_width"]
+    found[number["head-fat"]] += 0.45 * p["face_width"]
+    found[number["weight"]] += 0.15 * p["face_width"]
+    return (found + _expression(p)).astype(np.float32)
+
+
+def _expression(p: Values) -> Float[np.ndarray, " k"]:
+    """Weights of the face's muscles."""
+    found = np.zeros(len(asset().names))
+    number = _numbers()
+    slant, raised = p["mouth_slant"], p["brow_raise"]
+    for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
+        for unit, weight in _SMILE.items():
+            found[number[unit + side]] += weight * p["smile"]
+        found[number["mouthSmile" + side]] += 0.30 * max(sign * slant, 0)
+        found[number["mouthFrown" + side]] += 0.15 * max(-sign * slant, 0)
+        found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
+        found[number["browDown" + side]] += 0.75 * max(-raised, 0)
+        found[number["eyeWide" + side]] += 0.25 * max(raised, 0)
+    found[number["browInnerUp"]] += 0.10 + 0.65 * max(raised, 0)
+    found[number["jawOpen"]] += 0.05 * p["smile"] + 0.60 * p["mouth_open"]
+    found[number["mouthClose"]] += 0.04
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pose:
+    """How the head is turned, and how the camera sees it."""
+
+    rotation: Float[np.ndarray, "3 3"]
+    distance: float
+
+    def turn(self, points: Float[np.ndarray, "*n 3"], rest: Float[np.ndarray, "*n 3"] | None = None) -> Float[np.ndarray, "*n 3"]:
+        """Points of the head at rest, turned; the neck follows by its height (that of `rest`, or its own)."""
+        height = (points if rest is None else rest)[..., 1:2]
+        follows = 1 / (1 + np.exp(np.minimum(-(height + 2.45) / 0.24, 60)))
+        turned = PIVOT + (points - PIVOT) @ self.rotation.T
+        return np.asarray(points + (turned - points) * follows, dtype=np.float32)
+
+    def project(self, points: Float[np.ndarray, "*n 3"], size: int) -> Float[np.ndarray, "*n 3"]:
+        """Pixels x and y of a picture of that size, y downwards, and depth."""
+        away = FAR * self.distance - points[..., 2]
+        scale = size * FAR / VIEW / away
+        x, y = size / 2 + points[..., 0] * scale, size / 2 - (points[..., 1] - CENTER) * scale
+        return np.stack([x, y, -away], -1).astype(np.float32)
+
+
+def pose_of(p: Values) -> Pose:
+    """Yaw, then pitch, then roll."""
+    (cy, sy), (cp, sp), (cr, sr) = ((np.cos(p[a]), np.sin(p[a])) for a in ("yaw", "pitch", "roll"))
+    yaw = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
+    pitch = np.array([[1, 0, 0], [0, cp, sp], [0, -sp, cp]])
+    roll = np.array([[cr, sr, 0], [-sr, cr, 0], [0, 0, 1]])
+    return Pose(roll @ pitch @ yaw, p["distance"])
+
+
+def rest_shape(p: Values) -> Float[np.ndarray, "v 3"]:
+    """The person's vertices before the head turns, eyes 1 apart around the origin."""
+    held = asset()
+    found = weights(p)
+    still = np.empty_like(held.mean)
+    neutral = found.copy()
+    moving = _first_unit()
+    neutral[moving:] = 0
+    blend(held.mean, held.fields, neutral, still)
+    left, right = (still[held.of_part(part)].mean(0) for part in (LEFT_EYE, RIGHT_EYE))
+    blend(still.copy(), held.fields[moving:], found[moving:], still)
+    scale = 1 / np.linalg.norm(left - right)
+    return np.asarray((still - (left + right) / 2) * scale, dtype=np.float32)
+
+
+@functools.cache
+def _first_unit() -> int:
+    """Displacements from here on are movements."""
+    return asset().names.index("browDownLeft")

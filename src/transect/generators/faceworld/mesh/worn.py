@@ -1,0 +1,141 @@
+"""What is worn on the mesh: hats and earrings that lie on it, and glasses built around the eyes."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int32
+
+from transect.generators.faceworld.attributes import GLASSES, HATS
+from transect.generators.faceworld.mesh.asset import asset
+from transect.generators.faceworld.mesh.shape import Values
+
+_AROUND, _RIM = 40, 8
+_BRIDGE = np.array([0.0, -0.02, 0.25])
+_TEMPLES = np.array([[1.14, 0.02, -0.75], [-1.14, 0.02, -0.75]])
+_EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
+_LOBES = np.array([[1.22, -0.82, -1.15], [-1.22, -0.82, -1.15]])
+
+
+class Piece(NamedTuple):
+    """Points at rest, triangles and the color of each point."""
+
+    points: Float[np.ndarray, "w 3"]
+    faces: Int32[np.ndarray, "g 3"]
+    albedo: Float[np.ndarray, "w 3"]
+
+
+@functools.cache
+def nearest_vertex(x: float, y: float, z: float) -> int:
+    """The skin's vertex nearest to a point of the mean head."""
+    skin = asset().of_part(0)
+    away = ((asset().mean[skin] - np.array([x, y, z])) ** 2).sum(1)
+    return int(skin[np.argmin(away)])
+
+
+def _vertices(points: Float[np.ndarray, "n 3"]) -> list[int]:
+    return [nearest_vertex(*(round(float(c), 4) for c in point)) for point in points]
+
+
+def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"]) -> Piece:
+    """The hat that is worn, moved with the head under it."""
+    mesh = asset().worn[HATS[int(p["hat"])]]
+    moved = rest[mesh.anchors] - asset().mean[mesh.anchors]
+    return Piece(mesh.points + moved, mesh.faces, (mesh.tint[:, None] * cloth).astype(np.float32))
+
+
+def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed: bool) -> tuple[np.ndarray, np.ndarray]:
+    """A rounded bar along a path: half its width across and in depth."""
+    ahead = np.gradient(path, axis=0) if not closed else np.roll(path, -1, 0) - np.roll(path, 1, 0)
+    ahead = ahead / (np.linalg.norm(ahead, axis=1, keepdims=True) + 1e-9)
+    depth = np.where(np.abs(ahead[:, 2:]) > 0.8, np.array([1.0, 0, 0]), np.array([0, 0, 1.0]))
+    across = np.cross(ahead, depth)
+    across /= np.linalg.norm(across, axis=1, keepdims=True) + 1e-9
+    depth = np.cross(across, ahead)
+    turn = np.arange(_RIM) / _RIM * 2 * np.pi
+    ring = np.cos(turn)[:, None] * across[:, None] * half[0] + np.sin(turn)[:, None] * depth[:, None] * half[1]
+    points = (path[:, None] + ring).reshape(-1, 3)
+    row, column = (part.ravel() for part in np.meshgrid(np.arange(len(path) - (not closed)), np.arange(_RIM), indexing="ij"))
+    after, beside = (row + 1) % len(path), (column + 1) % _RIM
+    a, b, c, d = row * _RIM + column, row * _RIM + beside, after * _RIM + column, after * _RIM + beside
+    faces = np.concatenate([np.stack([a, b, c], 1), np.stack([b, d, c], 1)])
+    return points, np.concatenate([faces, faces[:, ::-1]])
+
+
+def _outline(p: Values, side: float) -> Float[np.ndarray, "n 3"]:
+    """The edge of a lens, around the eye; rounder or squarer as the person's frames are."""
+    turn = np.arange(_AROUND) / _AROUND * 2 * np.pi
+    power = 1 - 0.42 * p["squareness"]
+    curve = lambda wave: np.sign(wave) * np.abs(wave) ** power  # noqa: E731
+    x, y = 0.40 * curve(np.cos(turn)), (0.27 + 0.06 * (1 - p["squareness"])) * curve(np.sin(turn))
+    return np.stack([side * (0.52 + x), y - 0.06, 0.0 * x - 0.10 * np.clip(x, 0, None)], 1)
+
+
+def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]:
+    """Frames and lenses before the eyes, on the bridge of the nose and over the ears."""
+    thick = GLASSES[int(p["glasses"])] == "thick frame"
+    dark = GLASSES[int(p["glasses"])] == "dark"
+    half = np.array([0.034, 0.030]) if thick or dark else np.array([0.013, 0.013])
+    bridge = rest[_vertices(_BRIDGE[None])[0]][2] - asset().mean[_vertices(_BRIDGE[None])[0]][2]
+    front = np.array([0, 0, 0.40 + float(np.clip(bridge, -0.15, 0.2))])
+    bars, lenses = [], []
+    for number, side in enumerate((1.0, -1.0)):
+        edge = _outline(p, side) + front
+        bars.append(_tube(edge, half, True))
+        lenses.append(np.concatenate([edge, edge.mean(0, keepdims=True)]))
+        ear = rest[_vertices(_EAR_TOPS)[number]] + np.array([0.05 * side, 0.05, 0])
+        temple = rest[_vertices(_TEMPLES)[number]] + np.array([0.06 * side, 0, 0])
+        hinge = front + np.array([side * 0.95, 0.06, -0.06])
+        temple[0] = side * max(side * temple[0], 0.98)
+        knots = np.stack([hinge, [hinge[0] + 0.03 * side, hinge[1], hinge[2] - 0.15], [temple[0], hinge[1], temple[2]], ear])
+        bars.append(_tube(_through(knots), np.array([half[0], half[0] * 0.7]), False))
+    arch = np.linspace(-0.14, 0.14, 9)
+    over = np.stack([arch, 0.06 + 0.03 * np.cos(arch * 9), 0.02 * np.cos(arch * 9)], 1) + front
+    bars.append(_tube(over, half, False))
+    color = _frame_color(p)
+    return _joined(bars, color), _lens(lenses)
+
+
+def _through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
+    share = np.linspace(0, len(knots) - 1, 16)
+    return np.stack([np.interp(share, np.arange(len(knots)), knots[:, axis]) for axis in range(3)], 1)
+
+
+def _frame_color(p: Values) -> Float[np.ndarray, " 3"]:
+    """Black, brown or grey metal."""
+    brown, metal = max(p["frame_color"], 0), max(-p["frame_color"], 0)
+    color = np.array([0.015, 0.013, 0.012]) + brown * np.array([0.05, 0.022, 0.008]) + metal * np.array([0.05, 0.05, 0.052])
+    return np.asarray(color, dtype=np.float32)
+
+
+def _joined(parts: list[tuple[np.ndarray, np.ndarray]], color: Float[np.ndarray, " 3"]) -> Piece:
+    starts = np.cumsum([0, *(len(points) for points, _ in parts)])
+    faces = np.concatenate([faces + start for (_, faces), start in zip(parts, starts[:-1], strict=True)])
+    points = np.concatenate([points for points, _ in parts]).astype(np.float32)
+    return Piece(points, faces.astype(np.int32), np.tile(color, (len(points), 1)))
+
+
+def _lens(outlines: list[Float[np.ndarray, "n 3"]]) -> Piece:
+    fan = np.stack([np.arange(_AROUND), (np.arange(_AROUND) + 1) % _AROUND, np.full(_AROUND, _AROUND)], 1)
+    both = np.concatenate([fan, fan[:, ::-1]])
+    return _joined([(points, both) for points in outlines], np.zeros(3, np.float32))
+
+
+@functools.cache
+def _ball() -> tuple[np.ndarray, np.ndarray]:
+    """A sphere of radius 1 as a grid."""
+    down, around = np.meshgrid(np.linspace(0, np.pi, 7), np.arange(10) / 10 * 2 * np.pi, indexing="ij")
+    points = np.stack([np.sin(down) * np.cos(around), np.cos(down), np.sin(down) * np.sin(around)], -1).reshape(-1, 3)
+    row, column = (part.ravel() for part in np.meshgrid(np.arange(6), np.arange(10), indexing="ij"))
+    a, b = row * 10 + column, row * 10 + (column + 1) % 10
+    faces = np.concatenate([np.stack([a, b, a + 10], 1), np.stack([b, b + 10, a + 10], 1)])
+    return points, np.concatenate([faces, faces[:, ::-1]])
+
+
+def earrings(rest: Float[np.ndarray, "v 3"]) -> Piece:
+    """A golden ball at each ear's lobe."""
+    points, faces = _ball()
+    at = rest[_vertices(_LOBES)] + np.array([[0.03, -0.10, 0.05], [-0.03, -0.10, 0.05]])
+    return _joined([(0.075 * points + place, faces) for place in at], np.array([0.55, 0.40, 0.16], np.float32))
