@@ -1,4 +1,4 @@
-"""Fits how faces are shaped and move to the geometry of photographs: generators/faceworld/facts/face_shape.npz.
+"""Fits how faces are shaped and move to the geometry of photographs: generators/photographs/drawn/facts/face_shape.npz.
 
 python -m tools.face_shape --photographs FOLDER --instrument FOLDER [--rounds 2]: the folders of tools/face_geometry.py.
 
@@ -21,11 +21,11 @@ import torch
 from scipy.interpolate import RBFInterpolator
 
 from tools.face_geometry import MODES, Settings, align, columns, measure, regress
-from transect.generators.faceworld import head
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
-from transect.generators.faceworld.landmarks import face_points
-from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.world import FaceWorld
+from transect.generators.photographs.drawn import head
+from transect.generators.photographs.drawn.landmarks import face_points
+from transect.generators.photographs.drawn.parameters import parameters
 from transect.records import Latents
 
 FACTS = Path(head.__file__).parent / "facts" / "face_shape.npz"

@@ -51,7 +51,9 @@ class Skin:
         self.tree = cKDTree(self.points[self.used])
         self.ears = held["region_ears"] > 0.5
 
-    def roots(self, count: int, inside: Callable[[Points], Bool[np.ndarray, " n"]], draws: np.random.Generator) -> Roots:
+    def roots(
+        self, count: int, inside: Callable[[Points], Bool[np.ndarray, " n"]], draws: np.random.Generator
+    ) -> Roots:
         """So many roots, evenly on the part of the skin that is inside."""
         corners = self.points[self.faces]
         near = inside(corners.mean(1)) | inside(corners[:, 0]) | inside(corners[:, 1]) | inside(corners[:, 2])
@@ -73,14 +75,15 @@ class Skin:
         """Strands that start in a direction, fall, follow the comb and stay above the skin."""
         at, towards, step = roots.at.copy(), unit(direction), (length / (points - 1))[:, None]
         strands = [at]
-        for _ in range(points - 1):
+        for number in range(1, points):
+            room = lift * min(1, 4 * number / points)
             towards = towards + fall * step * _DOWN + (0 if comb is None else comb(at) * step)
             towards = unit(towards + jitter * draws.standard_normal(at.shape))
             at = at + towards * step
             nearest = self.used[self.tree.query(at)[1]]
             normal = self.normals[nearest]
             above = ((at - self.points[nearest]) * normal).sum(1)
-            pushed = np.clip(lift - above, 0, None)[:, None]
+            pushed = np.clip(room - above, 0, None)[:, None]
             at = at + normal * pushed
             inwards = np.minimum((towards * normal).sum(1), 0)[:, None]
             towards = np.where(pushed > 0, unit(towards - normal * inwards), towards)
@@ -140,7 +143,12 @@ def long_hair(skin: Skin, draws: np.random.Generator, points: int, count: int = 
     high = np.clip((at[:, 1:2] - 0.7) / 1.0, 0, 1)
     lock = locks(roots, 220, draws)
     strayed = 0.12 * draws.standard_normal((220, 3))[lock]
-    start = side * np.array([1.0, 0.0, -0.45]) * (0.25 + 0.75 * high) + (1 - high) * _DOWN * 1.2 + 0.35 * roots.normal + strayed
+    start = (
+        side * np.array([1.0, 0.0, -0.45]) * (0.25 + 0.75 * high)
+        + (1 - high) * _DOWN * 1.2
+        + 0.35 * roots.normal
+        + strayed
+    )
     length = at[:, 1] + 3.3 + 0.55 * high[:, 0] + 0.10 * draws.standard_normal(len(at))
     lift = (0.03 + 0.16 * draws.random(len(at))) * (0.5 + 0.5 * high[:, 0])
     strands = skin.grow(roots, start, length, points, draws, lift, 1.7, 0.012, away_from_face)
@@ -174,7 +182,9 @@ def coily_hair(skin: Skin, draws: np.random.Generator) -> Strands:
     return curled(strands, 0.06, 24.0, draws.uniform(0, 6.3, 1500)[lock]), roots.corners, roots.weights
 
 
-def gathered_hair(skin: Skin, draws: np.random.Generator, knot: Float[np.ndarray, " 3"], points: int) -> tuple[Roots, np.ndarray]:
+def gathered_hair(
+    skin: Skin, draws: np.random.Generator, knot: Float[np.ndarray, " 3"], points: int
+) -> tuple[Roots, np.ndarray]:
     """Hair drawn back to a knot."""
     roots = skin.roots(3600, grows, draws)
     way = knot - roots.at
@@ -203,7 +213,11 @@ def ponytail(skin: Skin, draws: np.random.Generator) -> Strands:
     pick = draws.integers(0, len(strands), count)
     down = np.linspace(0, 1, points)[None, :, None]
     spread = 0.10 * draws.standard_normal((count, 1, 3)) * (0.3 + down) * np.array([1.6, 0.2, 0.8])
-    path = TAIL + np.array([0.95, 0, 0]) * np.sin(down * 1.7) + np.array([0, 0.55, -0.45]) * np.sin(down * np.pi) * (down < 0.9)
+    path = (
+        TAIL
+        + np.array([0.95, 0, 0]) * np.sin(down * 1.7)
+        + np.array([0, 0.55, -0.45]) * np.sin(down * np.pi) * (down < 0.9)
+    )
     hung = path + down * np.array([0.15, -3.2, 0.5]) + spread
     tail = np.broadcast_to(hung, (count, points, 3))
     both = np.concatenate([strands, tail]), np.concatenate([roots.corners, roots.corners[pick]])
@@ -212,6 +226,7 @@ def ponytail(skin: Skin, draws: np.random.Generator) -> Strands:
 
 def fringe(skin: Skin, draws: np.random.Generator) -> Strands:
     """Hair over the forehead, down to the brows."""
+
     def above(at: Points) -> Bool[np.ndarray, " n"]:
         return grows(at) & (hairline(at) < 0.75) & (at[:, 2] > -1.35) & (np.abs(at[:, 0]) < 1.0) & (at[:, 1] > 0.9)
 
@@ -219,33 +234,44 @@ def fringe(skin: Skin, draws: np.random.Generator) -> Strands:
     lock = locks(roots, 60, draws)
     aside = 0.16 * draws.standard_normal(60)[lock][:, None] + 0.25 * roots.at[:, :1]
     start = np.array([0, 0.15, 1.0]) + aside * np.array([1.0, 0, 0]) + 0.35 * roots.normal
-    length = roots.at[:, 1] - 0.42 + 0.55 * np.clip(-0.4 - roots.at[:, 2], 0, 1) + 0.05 * draws.standard_normal(len(lock))
+    length = (
+        roots.at[:, 1] - 0.42 + 0.55 * np.clip(-0.4 - roots.at[:, 2], 0, 1) + 0.13 * draws.standard_normal(len(lock))
+    )
     return skin.grow(roots, start, length, 9, draws, 0.05, 2.2, 0.012), roots.corners, roots.weights
 
 
 def brow_line(x: np.ndarray) -> np.ndarray:
     """Height of the middle of a brow at that distance from the middle of the face."""
-    return np.asarray(0.37 + 0.085 * np.sin(np.clip((x - 0.17) / 0.78, 0, 1) * np.pi * 0.80))
+    return np.asarray(
+        0.385 + 0.06 * np.sin(np.clip((x - 0.17) / 0.80, 0, 1) * np.pi) - 0.04 * np.clip((x - 0.72) / 0.25, 0, 1)
+    )
 
 
 def brows(skin: Skin, draws: np.random.Generator) -> Strands:
     """Both brows."""
+
     def inside(at: Points) -> Bool[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
-        thick = np.interp(x, [0.16, 0.24, 0.5, 0.78, 0.97], [0.0, 0.075, 0.070, 0.035, 0.0])
+        thick = np.interp(x, [0.16, 0.24, 0.5, 0.78, 0.97], [0.0, 0.060, 0.058, 0.030, 0.0])
         off = np.abs(at[:, 1] - brow_line(x)) / np.maximum(thick, 1e-6)
         return (off < 0.4 + 0.6 * np.abs(np.sin(at[:, 0] * 91 + at[:, 1] * 57))) & (at[:, 2] > -0.9) & (thick > 0)
 
     roots = skin.roots(900, inside, draws)
     side, x = np.sign(roots.at[:, :1]), np.abs(roots.at[:, :1])
     start = side * np.array([1, 0, -0.25]) + np.array([0, 0.9, 0]) * (1 - np.clip((x - 0.17) / 0.3, 0, 1))
-    start = start - np.array([0, 0.45, 0]) * np.clip(x - 0.55, 0, 1) + 0.15 * draws.standard_normal(x.shape) + 0.2 * roots.normal
+    start = (
+        start
+        - np.array([0, 0.45, 0]) * np.clip(x - 0.55, 0, 1)
+        + 0.15 * draws.standard_normal(x.shape)
+        + 0.2 * roots.normal
+    )
     length = 0.12 * np.exp(0.2 * draws.standard_normal(len(x)))
     return skin.grow(roots, start, length, 4, draws, 0.004, 0.0, 0.02), roots.corners, roots.weights
 
 
 def beard(skin: Skin, draws: np.random.Generator) -> Strands:
     """A full beard with its mustache; other styles leave parts of it out."""
+
     def inside(at: Points) -> Bool[np.ndarray, " n"]:
         x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
         lips = (x / 0.46) ** 2 + ((y + 1.13) / 0.17) ** 2 < 1
@@ -261,7 +287,11 @@ def beard(skin: Skin, draws: np.random.Generator) -> Strands:
     low = roots.at[:, 1:2] > -1.17
     start = roots.normal * 0.4 + np.array([0, -1, 0.1]) + np.sign(roots.at[:, :1]) * np.array([0.4, 0, 0]) * low
     start = start + 0.22 * draws.standard_normal(start.shape)
-    length = 0.36 * np.exp(0.25 * draws.standard_normal(len(start))) * np.clip(0.45 + (-0.6 - roots.at[:, 1]) * 0.6, 0.35, 1.1)
+    length = (
+        0.36
+        * np.exp(0.25 * draws.standard_normal(len(start)))
+        * np.clip(0.45 + (-0.6 - roots.at[:, 1]) * 0.6, 0.35, 1.1)
+    )
     strands = skin.grow(roots, start, length, 5, draws, 0.01, 0.4, 0.07)
     return curled(strands, 0.015, 12.0, draws.uniform(0, 6.3, len(start))), roots.corners, roots.weights
 
@@ -285,7 +315,9 @@ def grooms(held: Held) -> dict[str, Strands]:
     }  # fmt: skip
 
 
-def farthest(origin: Float[np.ndarray, " 3"], towards: Points, corners: Float[np.ndarray, "f 3 3"]) -> Float[np.ndarray, " n"]:
+def farthest(
+    origin: Float[np.ndarray, " 3"], towards: Points, corners: Float[np.ndarray, "f 3 3"]
+) -> Float[np.ndarray, " n"]:
     """Distance of each ray's last hit of some triangles, 0 without one (Möller & Trumbore 1997)."""
     first, second, start = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], origin - corners[:, 0]
     cross = np.cross(start, first)
@@ -301,13 +333,12 @@ def farthest(origin: Float[np.ndarray, " 3"], towards: Points, corners: Float[np
     return reach
 
 
-def grid_faces(rows: int, columns: int, both: bool = False) -> Int[np.ndarray, "g 3"]:
+def grid_faces(rows: int, columns: int) -> Int[np.ndarray, "g 3"]:
     """Triangles of a grid whose columns close around."""
     row, column = (part.ravel() for part in np.meshgrid(np.arange(rows - 1), np.arange(columns), indexing="ij"))
     a, b = row * columns + column, row * columns + (column + 1) % columns
     c, d = a + columns, b + columns
-    faces = np.concatenate([np.stack([a, b, c], 1), np.stack([b, d, c], 1)])
-    return np.concatenate([faces, faces[:, ::-1]]) if both else faces
+    return np.concatenate([np.stack([a, b, c], 1), np.stack([b, d, c], 1)])
 
 
 def crown(skin: Skin, rim: Callable[[np.ndarray], np.ndarray], thick: float, tall: float) -> Float[np.ndarray, "r c 3"]:
@@ -356,7 +387,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
     panel = crown(skin, lambda turn: 0.24 + 0.26 * ahead(turn), 0.12, 0.10)
     felt = crown(skin, lambda turn: 0.26 + 0.22 * ahead(turn), 0.14, 0.35)
     turn = np.arange(72) / 72 * 2 * np.pi
-    peak = brim(panel[0], np.clip(1.15 * (np.cos(turn) - 0.42) / 0.58, 0, None) ** 0.7, 0.28)
+    peak = brim(panel[0], np.clip(1.15 * (np.cos(turn) - 0.42) / 0.58, 0, None) ** 0.7, 0.55)
     ring = brim(felt[0], np.full(72, 0.85), 0.12)
     sheets = {
         "beanie": [(knit, False)], "cap": [(panel, False), (peak, True)], "brimmed hat": [(felt, False), (ring, True)],
@@ -366,19 +397,21 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
     for name, parts in sheets.items():
         points, faces, tint = [], [], []
         for sheet, both in parts:
-            grid = grid_faces(*sheet.shape[:2], both)
-            flat = sheet.reshape(-1, 3)
-            if not both:
-                a, b, c = (flat[grid[:, k]] for k in range(3))
-                outward = (np.cross(b - a, c - a) * (a - np.array([0, 0.35, -1.4]))).sum() > 0
-                grid = grid if outward else grid[:, ::-1]
-            faces.append(grid + sum(len(part) for part in points))
-            points.append(flat)
+            flat, grid = sheet.reshape(-1, 3), grid_faces(*sheet.shape[:2])
+            corners = flat[grid]
+            normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+            outward = (normal * (corners[:, 0] - np.array([0, 0.35, -1.4]))).sum() > 0
+            grid = grid if outward else grid[:, ::-1]
             rows = np.repeat(np.arange(sheet.shape[0]), sheet.shape[1])
-            tint.append(np.where(rows < 2, 0.82, 1.0))
+            # Both sides of a sheet have points of their own, for a normal each.
+            for side in (grid, grid[:, ::-1]) if both else (grid,):
+                faces.append(side + sum(len(part) for part in points))
+                points.append(flat)
+                tint.append(np.where(rows < 2, 0.82, 1.0))
         every = np.concatenate(points)
         found |= {
-            f"worn_{name}_points": every.astype(np.float32), f"worn_{name}_faces": np.concatenate(faces).astype(np.int32),
+            f"worn_{name}_points": every.astype(np.float32),
+            f"worn_{name}_faces": np.concatenate(faces).astype(np.int32),
             f"worn_{name}_anchors": skin.used[skin.tree.query(every)[1]].astype(np.int32),
             f"worn_{name}_tint": np.concatenate(tint).astype(np.float32),
         }  # fmt: skip

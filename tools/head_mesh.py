@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from PIL import Image
 
 from tools.head_grooms import grooms, worn_meshes
+from tools.head_landmarks import landmark_anchors
 from transect.generators.faceworld.mesh.asset import FILE
 from transect.generators.faceworld.mesh.kernels import find_normals, rasterize
 
@@ -30,6 +31,7 @@ BELOW = 5.2
 ANCESTRIES = ("african", "asian", "caucasian")
 ENDS = (("decr", "incr"), ("down", "up"), ("in", "out"), ("concave", "convex"), ("compress", "uncompress"),
         ("backward", "forward"))  # fmt: skip
+AXES = {"down": "high", "up": "high", "in": "across", "out": "across", "backward": "ahead", "forward": "ahead"}
 FOLDERS = ("head", "nose", "mouth", "eyes", "cheek", "chin", "forehead", "ears", "neck", "eyebrows")
 MAPS = ("lips", "ears", "eyelids", "inside-mouth")
 _DIRECTIONS = 256
@@ -75,7 +77,8 @@ class Targets:
 
     def read(self, path: Path) -> Float[np.ndarray, "n 3"]:
         """One file."""
-        text = gzip.open(path, "rt").read() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
+        raw = path.read_bytes()
+        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
         rows = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
         field = np.zeros((self.total, 3))
         if rows:
@@ -90,6 +93,7 @@ class Targets:
 
     def directions(self) -> dict[str, Float[np.ndarray, "n 3"]]:
         """Mean of young adults, and ways in which people differ as groups: never attributes, see shape.py."""
+
         def mean(*corners: tuple[str, str, str]) -> Float[np.ndarray, "n 3"]:
             return np.mean([self.corner(*corner) for corner in corners], axis=0)
 
@@ -99,7 +103,9 @@ class Targets:
         men, women = (mean(*((a, s, "young") for a in ANCESTRIES)) for s in ("male", "female"))
         folder = self.folder / "mpfb2/targets/macrodetails"
         weights = [
-            np.mean([self.read(folder / f"universal-{s}-young-averagemuscle-{w}weight.target.gz") for s in sexes], axis=0)
+            np.mean(
+                [self.read(folder / f"universal-{s}-young-averagemuscle-{w}weight.target.gz") for s in sexes], axis=0
+            )
             for w in ("min", "max")
         ]
         found = {"young": young, "sex": men - women, "age": old - young, "weight": (weights[1] - weights[0]) / 2}
@@ -112,10 +118,12 @@ class Targets:
             for path in sorted((self.folder / "mpfb2/targets" / folder).glob("*.target.gz")):
                 name = path.name.removesuffix(".target.gz")
                 stem, end = next(
-                    ((name.removesuffix("-" + part), sign) for pair in ENDS for sign, part in zip((-1, 1), pair, strict=True)
-                     if name.endswith("-" + part)),
+                    ((name.removesuffix("-" + part), sign) for pair in ENDS
+                     for sign, part in zip((-1, 1), pair, strict=True) if name.endswith("-" + part)),
                     (name, 1),
                 )  # fmt: skip
+                if stem.endswith("-trans"):  # moved along one of three axes
+                    stem = f"{stem}-{AXES[name.rsplit('-', 1)[1]]}"
                 ends.setdefault(stem, {})[end] = self.read(path)
         found: dict[str, Float[np.ndarray, "n 3"]] = {}
         for stem, sides in ends.items():
@@ -162,7 +170,7 @@ def neighbors(faces: Int[np.ndarray, "f 3"], count: int) -> tuple[Int[np.ndarray
     return np.searchsorted(edges[:, 0], np.arange(count + 1)).astype(np.int32), edges[:, 1].astype(np.int32)
 
 
-def packed(values: Float[np.ndarray, "k *n"]) -> dict[str, np.ndarray]:
+def packed(values: Float[np.ndarray, ...]) -> dict[str, np.ndarray]:
     """As whole numbers of 16 bits and a scale for each entry."""
     scale = np.maximum(np.abs(values).reshape(len(values), -1).max(axis=1), 1e-9) / 32767
     whole = np.rint(values / scale.reshape(-1, *(1,) * (values.ndim - 1))).astype(np.int16)
@@ -202,6 +210,7 @@ def head_of(folder: Path) -> dict[str, np.ndarray]:
         rows, columns = ((1 - corners[:, 1]) * high).astype(int), (corners[:, 0] * wide).astype(int)
         read = picture[rows.clip(0, high - 1), columns.clip(0, wide - 1)]
         held[f"region_{name.replace('-', '_')}"] = read.astype(np.float32)
+    held |= landmark_anchors(held, (fields["jawOpen"] * scale).astype(np.float32))
     moves = packed(np.stack(list(fields.values())) * scale)
     return held | {f"fields_{name}": value for name, value in moves.items()}
 

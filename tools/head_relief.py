@@ -24,12 +24,20 @@ from scipy.ndimage import gaussian_filter, grey_closing, map_coordinates
 
 from tools.surfaces import Quads, foremost, subdivided
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
-from transect.generators.faceworld.eyes import brow_line, eye_line, lid_edges
-from transect.generators.faceworld.head import DEPTH, WIDTH, X_EXTENT, Y_CENTER, Y_EXTENT, profile_tables, read_tables
-from transect.generators.faceworld.mouth import mouth_curves
-from transect.generators.faceworld.parameters import parameters
-from transect.generators.faceworld.relief_maps import AVERAGE, COLUMNS, FILE, ROWS, STEP
 from transect.generators.faceworld.rows import Rows
+from transect.generators.photographs.drawn.eyes import brow_line, eye_line, lid_edges
+from transect.generators.photographs.drawn.head import (
+    DEPTH,
+    WIDTH,
+    X_EXTENT,
+    Y_CENTER,
+    Y_EXTENT,
+    profile_tables,
+    read_tables,
+)
+from transect.generators.photographs.drawn.mouth import mouth_curves
+from transect.generators.photographs.drawn.parameters import parameters
+from transect.generators.photographs.drawn.relief_maps import AVERAGE, COLUMNS, FILE, ROWS, STEP
 
 Vertices: TypeAlias = Float[np.ndarray, "n 3"]
 Places: TypeAlias = Mapping[int, Sequence[float]]

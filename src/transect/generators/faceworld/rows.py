@@ -59,6 +59,7 @@ class Rows(Mapping[str, Tensor]):
         stacked = np.stack(list(colors.values())).astype(np.float32)
         self._device = torch.device(device)
         self._columns = torch.from_numpy(self._host).to(self._device)
+        self._host_tints = stacked
         self._tints = torch.from_numpy(stacked).to(self._device)
         self._read: dict[str, Tensor] = {}
 
@@ -94,11 +95,18 @@ class Rows(Mapping[str, Tensor]):
         """Those scalars on the host, float32 [k, b]."""
         return self._host[[self._scalars[name] for name in names]]
 
+    def of_row(self, row: int) -> tuple[dict[str, float], dict[str, Float[np.ndarray, " 3"]]]:
+        """One row's scalars and colors by name, on the host."""
+        scalars = dict(zip(self._scalars, self._host[:, row].tolist(), strict=True))
+        tints = self._host_tints[:, row]
+        return scalars, dict(zip(self._colors, tints, strict=True))
+
     def take(self, pick: Pick) -> Rows:
         """Some of the rows, in that order."""
         part = object.__new__(Rows)
         part._scalars, part._colors, part._device = self._scalars, self._colors, self._device
-        part._host = np.ascontiguousarray(self._host[:, pick if isinstance(pick, slice) else pick.numpy()])
+        rows = pick if isinstance(pick, slice) else pick.numpy()
+        part._host, part._host_tints = (np.ascontiguousarray(of[:, rows]) for of in (self._host, self._host_tints))
         part._columns, part._tints = some(self._columns, pick, 1), some(self._tints, pick, 1)
         part._read = {}
         return part

@@ -37,7 +37,8 @@ class Asset:
     """The head. Lengths are distances between the eyes, whose middle is the origin; x to the viewer's right, y up.
 
     parts: of each face, as in shading.py. starts, near: which vertices of the skin share an edge. sky: share of the sky
-    that a vertex sees. fields: displacements by name, in the order of names. regions: 0..1 by vertex.
+    that a vertex sees. fields: displacements by name, in the order of names. landmark_corners, landmark_weights:
+    dlib's 68 points. regions: 0..1 by vertex.
     """
 
     mean: Float[np.ndarray, "v 3"]
@@ -48,13 +49,11 @@ class Asset:
     sky: Float[np.ndarray, " v"]
     names: tuple[str, ...]
     fields: Float[np.ndarray, "k v 3"]
+    landmark_corners: Int32[np.ndarray, "68 3"]
+    landmark_weights: Float[np.ndarray, "68 3"]
     regions: Mapping[str, Float[np.ndarray, " v"]]
     grooms: Mapping[str, Groom]
     worn: Mapping[str, WornMesh]
-
-    def of_part(self, *parts: int) -> Int32[np.ndarray, " n"]:
-        """The vertices of those parts."""
-        return np.unique(self.faces[np.isin(self.parts, parts)]).astype(np.int32)
 
 
 @functools.cache
@@ -68,15 +67,36 @@ def asset() -> Asset:
     regions = {name.removeprefix("region_"): held[name] for name in held if name.startswith("region_")}
     names = tuple(str(name) for name in held["names"])
     fields = _unpacked(held, "fields")
-    plain = (held[name] for name in ("mean", "faces", "parts", "starts", "near", "sky"))
-    return Asset(*plain, names, fields, regions, grooms, worn)
+    return Asset(
+        mean=held["mean"],
+        faces=held["faces"],
+        parts=held["parts"],
+        starts=held["starts"],
+        near=held["near"],
+        sky=held["sky"],
+        names=names,
+        fields=fields,
+        landmark_corners=held["landmark_corners"],
+        landmark_weights=held["landmark_weights"],
+        regions=regions,
+        grooms=grooms,
+        worn=worn,
+    )
+
+
+@functools.cache
+def vertices_of(*parts: int) -> Int32[np.ndarray, " n"]:
+    """The vertices of those parts of the head."""
+    return np.unique(asset().faces[np.isin(asset().parts, parts)]).astype(np.int32)
 
 
 def _stems(held: Mapping[str, np.ndarray], first: str, last: str) -> list[str]:
-    return [name.removeprefix(first).removesuffix(last) for name in held if name.startswith(first) and name.endswith(last)]
+    return [
+        name.removeprefix(first).removesuffix(last) for name in held if name.startswith(first) and name.endswith(last)
+    ]
 
 
-def _unpacked(held: Mapping[str, np.ndarray], name: str) -> Float[np.ndarray, "k *n"]:
+def _unpacked(held: Mapping[str, np.ndarray], name: str) -> Float[np.ndarray, ...]:
     values, scale = held[f"{name}_values"], held[f"{name}_scale"]
     return np.asarray(values * scale.reshape(-1, *(1,) * (values.ndim - 1)), dtype=np.float32)
 
@@ -89,4 +109,6 @@ def _groom(held: Mapping[str, np.ndarray], name: str) -> Groom:
 
 def _worn(held: Mapping[str, np.ndarray], name: str) -> WornMesh:
     points, faces, anchors, tint = (held[f"worn_{name}_{part}"] for part in ("points", "faces", "anchors", "tint"))
-    return WornMesh(points.astype(np.float32), faces.astype(np.int32), anchors.astype(np.int32), tint.astype(np.float32))
+    return WornMesh(
+        points.astype(np.float32), faces.astype(np.int32), anchors.astype(np.int32), tint.astype(np.float32)
+    )

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from transect.generators.faceworld.mesh.asset import asset
+from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.hair import balding
 from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import Values
 
-KEY, AMBIENT, FILL, WRAP = 1.32, 0.20, 1.16, (0.25, 0.12, 0.08)
+KEY, AMBIENT, FILL, WRAP = 1.36, 0.15, 1.16, (0.25, 0.12, 0.08)
 """Irradiance of key light, surroundings and all the fill light; how far red, green and blue light creep around."""
 
 
@@ -48,7 +48,7 @@ def zones() -> Zones:
     scalp = np.clip(0.5 + 4 * np.where(behind, 0.3, line), 0, 1) * (1 - ears) * (y > -1.2)
     jaw = np.clip((-0.98 - 0.55 * np.clip(1.0 - x, 0, 1) * (x > 0.3) - y) * 6, 0, 1) * (y > -2.0) * (z > -1.25)
     beard = np.maximum(jaw, near(0, -0.98, 0.40, 0.14, 0.0))
-    lips = np.clip(held.regions["lips"] * 1.3, 0, 1)
+    lips = np.clip((held.regions["lips"] - 0.2) * 1.6, 0, 1)
     return Zones(
         near(0.62, -0.60, 0.38, 0.32, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.24, 0.22, 0.10, -0.3),
         near(0.50, 0.14, 0.28, 0.12, -0.5), near(0, 0.8, 0.55, 0.40, -0.3), scalp.astype(np.float32),
@@ -72,16 +72,22 @@ def skin_colors(
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
     blotched = 0.5 * mottle[0] + 0.35 * mottle[1] + 0.3 * mottle[2]
-    flush = 0.25 * blotched + 0.75 * zone.cheek + 0.65 * zone.nose + 0.30 * zone.under_eye + 0.10 * p["complexion"]
+    flush = (
+        0.90 + 0.35 * blotched + 0.42 * zone.cheek + 0.45 * zone.nose + 0.30 * zone.under_eye + 0.10 * p["complexion"]
+    )
     flush = flush + 1.3 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.02, -0.17, -0.12]) * (0.5 + 0.5 * pale))
+    blood = np.exp(flush[:, None] * np.array([0.04, -0.22, -0.24]) * (0.6 + 0.4 * pale))
     shade = 1 + 0.05 * blotched - (0.10 + 0.10 * p["old"]) * zone.under_eye
-    spots = np.clip(mottle[2] - 0.35, 0, 1) * (0.55 * p["old"] + 0.25 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
+    spots = (
+        np.clip(mottle[2] - 0.35, 0, 1) * (0.55 * p["old"] + 0.25 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
+    )
     color = skin * shade[:, None] * blood * np.exp(-spots[:, None] * np.array([0.5, 0.9, 1.1]))
     shadow = 0.75 * p["makeup"] * zone.lid
     color = color * np.exp(-shadow[:, None] * np.array([0.9, 1.2, 1.0]))
-    grown = (p["hair_style"] > 0) * (1 - np.clip((zone.balding - 1.02 + 0.95 * p["baldness"]) * 6, 0, 1) * (p["baldness"] > 0))
-    scalp = zone.scalp * (0.10 + 0.72 * grown)
+    grown = (p["hair_style"] > 0) * (
+        1 - np.clip((zone.balding - 1.02 + 0.95 * p["baldness"]) * 6, 0, 1) * (p["baldness"] > 0)
+    )
+    scalp = zone.scalp * (0.10 + 0.80 * grown)
     color = color + (0.75 * hair + 0.12 * skin - color) * scalp[:, None]
     bearded = 0.38 * p["facial_hair"] ** 0.5 * (p["facial_hair_style"] % 3 == 0) * zone.beard
     color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]
@@ -90,23 +96,27 @@ def skin_colors(
 
 def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, " 3"], pale: float) -> np.ndarray:
     """Lips, lipstick, teeth, tongue and the dark of the mouth."""
-    held, zone = asset(), zones()
-    bare = skin * (np.array([0.80, 0.50, 0.52]) + (1 - pale) * np.array([-0.02, 0.14, 0.16])) + np.array([0.02, 0.004, 0.006])
+    zone = zones()
+    bare = skin * (np.array([0.80, 0.50, 0.52]) + (1 - pale) * np.array([-0.02, 0.14, 0.16])) + np.array(
+        [0.02, 0.004, 0.006]
+    )
     painted = np.array([0.26, 0.025, 0.045]) * (0.45 + 0.55 * p["sclera"])
     lips = bare + (painted - bare) * 0.85 * p["lipstick"]
     color = color + (lips - color) * (0.85 * zone.lips)[:, None]
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
     white = min(0.25 + 0.75 * p["sclera"], 1.0)
-    color[held.of_part(UPPER_TEETH, LOWER_TEETH)] = np.array([0.50, 0.46, 0.39]) * white * (1 - 0.15 * p["old"])
-    color[held.of_part(TONGUE)] = np.array([0.32, 0.11, 0.11]) * white
-    color[held.of_part(LASH)] = 0.01
+    color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.50, 0.46, 0.39]) * white * (1 - 0.15 * p["old"])
+    color[vertices_of(TONGUE)] = np.array([0.32, 0.11, 0.11]) * white
+    color[vertices_of(LASH)] = 0.01
     return color
 
 
 def skin_surface(p: Values) -> Float[np.ndarray, "v 4"]:
     """Gloss, room for the share of key light, lips, and the inside of the mouth."""
     zone = zones()
-    gloss = 0.45 + 0.30 * zone.cheek + 0.50 * zone.nose + 0.28 * zone.forehead + (0.35 + 0.5 * p["lipstick"]) * zone.lips
+    gloss = (
+        0.45 + 0.30 * zone.cheek + 0.50 * zone.nose + 0.28 * zone.forehead + (0.15 + 0.3 * p["lipstick"]) * zone.lips
+    )
     gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
     return np.stack([gloss, np.zeros_like(gloss), zone.lips, zone.inside], 1).astype(np.float32)
 
@@ -114,7 +124,7 @@ def skin_surface(p: Values) -> Float[np.ndarray, "v 4"]:
 def ambient_of(p: Values, normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
     """Light from above, from below and from the fill light, without occlusion."""
     sky = (0.5 + 0.5 * normals[:, 1])[:, None]
-    around = AMBIENT * (1.35 * np.array([0.97, 1.0, 1.03]) * sky + 0.75 * np.array([1.04, 1.0, 0.96]) * (1 - sky))
+    around = AMBIENT * (1.35 * np.array([1.07, 0.99, 0.94]) * sky + 0.75 * np.array([1.14, 0.97, 0.88]) * (1 - sky))
     ahead = np.clip(0.25 + 0.75 * normals[:, 2], 0, 1)[:, None]
     return np.asarray(around + FILL * p["fill_light"] * ahead, dtype=np.float32)
 

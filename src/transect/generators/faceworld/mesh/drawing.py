@@ -11,14 +11,22 @@ from jaxtyping import Bool, Float, Int32, UInt8
 
 from transect.generators.faceworld.attributes import CLOTHES, GLASSES, PATTERNS
 from transect.generators.faceworld.mesh import hair, shading, worn
-from transect.generators.faceworld.mesh.asset import asset
+from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import ambient_of, key_of, skin_colors, skin_surface, zones
-from transect.generators.faceworld.mesh.kernels import find_normals, paint_strands, rasterize, read_shadow, scatter
-from transect.generators.faceworld.mesh.shape import Pose, Values, pose_of, rest_shape
+from transect.generators.faceworld.mesh.kernels import (
+    find_normals,
+    paint_strands,
+    place_strands,
+    rasterize,
+    read_shadow,
+    scatter,
+)
+from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values, face_vertices, pose_of, rest_shape
 
 _SHADOW = 160
 _SHADOW_VIEW, _BIAS = 7.2, 0.06
-_LIGHT_COLOR = np.array([1.10, 0.98, 0.92], np.float32)
+_LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
+"""What a camera's white balance leaves of a warm light, as in most portraits: it discounts most of it."""
 _NECKLINE = {"crew neck": -2.62, "v-neck": -2.50, "shirt": -2.45, "turtleneck": -2.12}
 _SCATTERED, _STEPS = np.array([0.35, 0.60, 0.70], np.float32), 5
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
@@ -86,7 +94,9 @@ class Scene(NamedTuple):
     surface: Float[np.ndarray, "v 4"]
 
 
-def _scene(p: Values, colors: Colors, seed: int, rest: Float[np.ndarray, "v 3"], pose: Pose) -> tuple[Scene, worn.Piece | None]:
+def _scene(
+    p: Values, colors: Colors, seed: int, rest: Float[np.ndarray, "v 3"], pose: Pose
+) -> tuple[Scene, worn.Piece | None]:
     """The head with what it wears, and the lenses."""
     faces, parts, _ = _solid()
     places, triangles, codes = [rest], [faces], [parts]
@@ -114,7 +124,9 @@ def _scene(p: Values, colors: Colors, seed: int, rest: Float[np.ndarray, "v 3"],
     return scene, lens
 
 
-def _lit(p: Values, scene: Scene, normals: Float[np.ndarray, "v 3"], towards: Float[np.ndarray, " 3"], pose: Pose) -> np.ndarray:
+def _lit(
+    p: Values, scene: Scene, normals: Float[np.ndarray, "v 3"], towards: Float[np.ndarray, " 3"], pose: Pose
+) -> np.ndarray:
     """Irradiance of every vertex; writes the share of key light into the scene's surface."""
     held, count = asset(), len(asset().mean)
     shadow = _shadow(scene, towards)
@@ -126,16 +138,16 @@ def _lit(p: Values, scene: Scene, normals: Float[np.ndarray, "v 3"], towards: Fl
     scatter(light, held.starts, held.near, _STEPS, _SCATTERED, np.empty_like(light))
     facing = max(0.30, float(towards @ pose.rotation[:, 2]))
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
-        eye = held.of_part(part)
+        eye = vertices_of(part)
         lid = np.clip(0.95 - 0.60 * np.clip((scene.rest[eye, 1] - 0.0) / 0.17, 0, 1), 0, 1)[:, None]
         light[eye] = (ambient[eye].mean(0) * 0.8 + 0.85 * facing * _LIGHT_COLOR * shadow[eye].max()) * lid
         scene.surface[eye, 1] = 1.0
-    teeth = held.of_part(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
+    teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
     depth = scene.rest[teeth, 2]
     entering = np.clip((depth - depth.min()) / 0.5, 0, 1)[:, None] ** 1.5
     light[teeth] = (ambient[teeth].mean(0) * 0.5 + 0.55 * facing * _LIGHT_COLOR) * entering
     light[:count][zones().inside > 0] *= 0.2
-    return light
+    return np.asarray(light)
 
 
 def _shadow(scene: Scene, towards: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " v"]:
@@ -167,17 +179,19 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     picture = np.repeat(np.repeat(background, samples_of(len(background)), 0), samples_of(len(background)), 1)
     picture, label = np.ascontiguousarray(picture, dtype=np.float32), np.zeros((size, size), np.uint8)
     held = asset()
-    rested = np.concatenate([held.mean, scene.rest[len(held.mean):]])
+    rested = np.concatenate([held.mean, scene.rest[len(held.mean) :]])
     shading.shade(
         buffers.nearest, buffers.weights, scene.faces, scene.parts, scene.posed, rested, normals, light, scene.albedo,
         scene.surface, _key(towards), _eyes(p, colors, scene.posed, pose), _cloth(p, colors), _look(p, size),
         shading.pores(), picture, label,
     )  # fmt: skip
-    front = _front(buffers, scene, rested)
+    front = _front(buffers, scene)
     _draw_lashes(p, scene.posed, pose, buffers, picture)
     _draw_hair(p, colors, rest - held.mean, pose, towards, buffers, picture, label)
     seen = _draw_lenses(p, lens, pose, buffers, picture)
-    return Drawing(picture, label, seen, front & np.isin(label, (shading.BARE, shading.LIPS, shading.EYE, shading.BEARD)))
+    return Drawing(
+        picture, label, seen, front & np.isin(label, (shading.BARE, shading.LIPS, shading.EYE, shading.BEARD))
+    )
 
 
 def _direction(p: Values) -> Float[np.ndarray, " 3"]:
@@ -193,7 +207,7 @@ def _key(towards: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "3 3"]:
 
 
 def _eyes(p: Values, colors: Colors, posed: Float[np.ndarray, "v 3"], pose: Pose) -> Float[np.ndarray, "4 3"]:
-    centers = [posed[asset().of_part(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
+    centers = [posed[vertices_of(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
     aside = 0.42 * p["gaze"]
     gaze = pose.rotation @ np.array([np.sin(aside), 0.0, np.cos(aside)])
     return np.stack([*centers, gaze, 1.9 * colors.iris]).astype(np.float32)
@@ -212,16 +226,23 @@ def _pattern(p: Values) -> int:
 def _look(p: Values, size: int) -> Float[np.ndarray, " 8"]:
     old = min(max((p["age"] - 28) / 45, 0), 1.1)
     pores = 0.030 + 0.025 * old + 0.010 * (p["face_shape"] - 0.5)
-    unit = size / 4.4 / p["distance"]
+    unit = size / VIEW / p["distance"]
     white = 0.10 + 0.34 * min(p["sclera"], 1.1)
     return np.array([pores, old, p["brow_raise"], white, 2 * p["relief_1"], unit, p["smile"], 0], np.float32)
 
 
-def _front(buffers: Buffers, scene: Scene, rested: Float[np.ndarray, "v 3"]) -> Bool[np.ndarray, "h w"]:
+def _front(buffers: Buffers, scene: Scene) -> Bool[np.ndarray, "h w"]:
     """Pixels of the head before the ears and below the hair's line."""
-    place = rested[scene.faces].mean(1)
-    ahead = (place[:, 2] > -1.15) & (place[:, 1] < 1.15) & (place[:, 1] > -2.05) & (scene.parts < shading.LASH)
-    return np.asarray(np.where(buffers.nearest >= 0, ahead[buffers.nearest], False))
+    ahead = np.zeros(len(scene.faces) + 1, dtype=bool)  # one more for no face, -1
+    ahead[: len(_ahead())] = _ahead()
+    return np.asarray(ahead[buffers.nearest])
+
+
+@functools.cache
+def _ahead() -> Bool[np.ndarray, " f"]:
+    """Faces of the front of the head; eyes and what is inside the mouth belong to it."""
+    faces, parts, _ = _solid()
+    return np.asarray((parts != shading.SKIN) | np.isin(faces, face_vertices()).all(1))
 
 
 def _draw_lashes(p: Values, posed: Float[np.ndarray, "v 3"], pose: Pose, buffers: Buffers, picture: np.ndarray) -> None:
@@ -238,20 +259,30 @@ def _draw_hair(
 ) -> None:  # fmt: skip
     """Brows, beard and hair of the head; a hat lies over what is next to it."""
     buffers.depth[label == shading.HEADWEAR] += 0.3
-    every = [hair.brow_hair(p, shift), hair.facial_hair(p, shift), *hair.head_hair(p, shift)]
     back = pose.turn(_BACK[None])[0]
     sky = ambient_of(p, np.array([[0.0, 0.4, 0.6]], np.float32))[0]
     light = np.stack([towards, 1.15 * _LIGHT_COLOR, sky, back]).astype(np.float32)
-    for strands in every:
+    for strands in (hair.brow_hair(p), hair.facial_hair(p), *hair.head_hair(p)):
         if strands is None:
             continue
-        points = pose.turn(strands.points)
+        groom, drawn = strands.groom, hair.thinned(strands, len(picture))
+        points, screen = np.empty_like(groom.strands), np.empty_like(groom.strands)
+        stretch = strands.stretch.astype(np.float32)
+        place_strands(
+            groom.strands,
+            groom.roots,
+            groom.weights,
+            shift,
+            stretch,
+            drawn,
+            *pose.numbers(len(picture)),
+            points,
+            screen,
+        )
         pigment = (0.85 * colors.hair if strands.code != shading.HAIR else colors.hair).astype(np.float32)
-        look = np.array([strands.cover, 0.03, strands.shine, max(1, round(len(picture) / 300)), strands.code, strands.roots])
-        paint_strands(
-            points, pose.project(points, len(picture)), strands.drawn, strands.shade, pigment, light,
-            look.astype(np.float32), buffers.depth, picture, label,
-        )  # fmt: skip
+        wide = max(1, round(len(picture) / 500)) + (strands.name in ("bun", "ponytail"))
+        look = np.array([strands.cover, 0.03, strands.shine, wide, strands.code, strands.roots], np.float32)
+        paint_strands(points, screen, drawn, strands.shade, pigment, light, look, buffers.depth, picture, label)
 
 
 def _draw_lenses(

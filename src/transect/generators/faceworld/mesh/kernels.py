@@ -19,7 +19,7 @@ Compiled = TypeVar("Compiled", bound=Callable[..., None])
 
 def compiled(function: Compiled) -> Compiled:
     """The function as machine code, which is kept on disk beside the package or in the user's cache."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(inspect.unwrap(function))  # type: ignore[no-any-return]
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(inspect.unwrap(function))  # type: ignore[return-value]
 
 
 @compiled
@@ -82,8 +82,14 @@ def rasterize(
         area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay)
         if area >= 0:
             continue
-        left, right = max(0, int(np.ceil(min(ax, bx, cx) - half))), min(width - 1, int(np.floor(max(ax, bx, cx) - half)))
-        top, bottom = max(0, int(np.ceil(min(ay, by, cy) - half))), min(height - 1, int(np.floor(max(ay, by, cy) - half)))
+        left, right = (
+            max(0, int(np.ceil(min(ax, bx, cx) - half))),
+            min(width - 1, int(np.floor(max(ax, bx, cx) - half))),
+        )
+        top, bottom = (
+            max(0, int(np.ceil(min(ay, by, cy) - half))),
+            min(height - 1, int(np.floor(max(ay, by, cy) - half))),
+        )
         if right < left or bottom < top:
             continue
         scale = np.float32(1) / area
@@ -114,7 +120,8 @@ def scatter(
     scratch: Float[np.ndarray, "v 3"],
 ) -> None:
     """Light that spreads under the skin: each step keeps a share of a vertex's light and takes the rest of the mean of
-    its neighbors, less of it in red. Vertices without neighbors keep all."""
+    its neighbors, less of it in red. Vertices without neighbors keep all.
+    """
     count = starts.shape[0] - 1
     for _ in range(steps):
         for v in range(count):
@@ -172,30 +179,56 @@ def read_shadow(
 
 
 @compiled
-def move_strands(
+def place_strands(
     strands: Float[np.ndarray, "n k 3"],
     roots: Int32[np.ndarray, "n 3"],
     weights: Float[np.ndarray, "n 3"],
     moved: Float[np.ndarray, "v 3"],
     stretch: Float[np.ndarray, " n"],
-    used: int,
-    out: Float[np.ndarray, "n k 3"],
+    drawn: Int32[np.ndarray, "n 2"],
+    rotation: Float[np.ndarray, "3 3"],
+    pivot: Float[np.ndarray, " 3"],
+    neck: Float[np.ndarray, " 2"],
+    camera: Float[np.ndarray, " 4"],
+    points: Float[np.ndarray, "n k 3"],
+    screen: Float[np.ndarray, "n k 3"],
 ) -> None:
-    """Strands on another head: each goes with its root, and is stretched from it. moved: of vertices, from the mean.
+    """Strands on a person: each goes with its root, is stretched from it, turned with the head and projected.
 
-    used: how many points of a strand there are; the rest stays unwritten."""
+    moved: of vertices, from the mean head. drawn: as in paint_strands; all else stays unwritten. neck, camera: as
+    Pose.turn and Pose.project use them: height and width of the bend; middle, its height, distance and focal length.
+    """
+    one = np.float32(1)
     for s in range(strands.shape[0]):
-        for c in range(3):
-            shift = np.float32(0)
-            for k in range(3):
-                shift += weights[s, k] * moved[roots[s, k], c]
-            root = strands[s, 0, c]
-            for i in range(used):
-                out[s, i, c] = root + shift + (strands[s, i, c] - root) * stretch[s]
+        first, end = drawn[s, 0], drawn[s, 1]
+        if end - first < 2:
+            continue
+        sx, sy, sz = np.float32(0), np.float32(0), np.float32(0)
+        for k in range(3):
+            w, v = weights[s, k], roots[s, k]
+            sx, sy, sz = sx + w * moved[v, 0], sy + w * moved[v, 1], sz + w * moved[v, 2]
+        rx, ry, rz = strands[s, 0, 0], strands[s, 0, 1], strands[s, 0, 2]
+        grown = stretch[s]
+        for i in range(first, end):
+            x = rx + sx + (strands[s, i, 0] - rx) * grown
+            y = ry + sy + (strands[s, i, 1] - ry) * grown
+            z = rz + sz + (strands[s, i, 2] - rz) * grown
+            follows = one / (one + np.exp(min(-(y - neck[0]) / neck[1], np.float32(60))))
+            px, py, pz = x - pivot[0], y - pivot[1], z - pivot[2]
+            tx = pivot[0] + rotation[0, 0] * px + rotation[0, 1] * py + rotation[0, 2] * pz
+            ty = pivot[1] + rotation[1, 0] * px + rotation[1, 1] * py + rotation[1, 2] * pz
+            tz = pivot[2] + rotation[2, 0] * px + rotation[2, 1] * py + rotation[2, 2] * pz
+            x, y, z = x + (tx - x) * follows, y + (ty - y) * follows, z + (tz - z) * follows
+            points[s, i, 0], points[s, i, 1], points[s, i, 2] = x, y, z
+            away = camera[2] - z
+            scale = camera[3] / away
+            screen[s, i, 0] = camera[0] + x * scale
+            screen[s, i, 1] = camera[0] - (y - camera[1]) * scale
+            screen[s, i, 2] = -away
 
 
 @compiled
-def paint_strands(
+def paint_strands(  # noqa: C901
     points: Float[np.ndarray, "n k 3"],
     screen: Float[np.ndarray, "n k 3"],
     drawn: Int32[np.ndarray, "n 2"],
@@ -209,8 +242,9 @@ def paint_strands(
 ) -> None:
     """Lines of hair, lit as fibers (Kajiya & Kay 1989, doi:10.1145/74334.74361).
 
-    drawn: the first point of each strand that is drawn, and the one after the last. shade: factor on its pigment. light: direction, key color, ambient
-    color, middle of the hair's mass. look: coverage, bias of depth, shine, width in pixels, label, darkness of roots.
+    drawn: the first point of each strand that is drawn, and the one after the last. shade: factor on its pigment.
+    light: direction, key color, ambient color, middle of the hair's mass. look: coverage, bias of depth, shine, width
+    in pixels, label, darkness of roots.
     """
     height, width = depth.shape
     one, zero = np.float32(1), np.float32(0)
@@ -221,7 +255,7 @@ def paint_strands(
         if count - first < 2:
             continue
         for i in range(first, count):
-            a, b = max(0, i - 1), min(count - 1, i + 1)
+            a, b = max(first, i - 1), min(count - 1, i + 1)
             tx, ty = points[s, b, 0] - points[s, a, 0], points[s, b, 1] - points[s, a, 1]
             tz = points[s, b, 2] - points[s, a, 2]
             scale = one / np.sqrt(tx * tx + ty * ty + tz * tz + np.float32(1e-12))
@@ -265,4 +299,5 @@ def paint_strands(
                     for c in range(3):
                         own = colors[i, c] + t * (colors[i + 1, c] - colors[i, c])
                         picture[y, x, c] += (own - picture[y, x, c]) * cover
-                    label[y, x] = code
+                    if label[y, x] != 7:  # frames stay what they are where hair lies over them
+                        label[y, x] = code

@@ -35,7 +35,7 @@ def pores() -> Float[np.ndarray, "d d 3"]:
 
 
 @compiled
-def shade(
+def shade(  # noqa: C901
     nearest: Int32[np.ndarray, "h w"],
     weights: Float[np.ndarray, "h w 2"],
     faces: Int32[np.ndarray, "f 3"],
@@ -93,23 +93,35 @@ def shade(
                 pupil = min(one, max(zero, (np.float32(0.18) + half * soft - angle) / soft))
                 ring = np.exp(-(((angle - np.float32(0.46)) / np.float32(0.07)) ** 2))
                 turn = np.arctan2(py - eyes[2, 1], px - eyes[2, 0])
-                fibers = one + np.float32(0.20) * np.sin(turn * 31 + 3 * np.sin(turn * 9))
+                fibers = one + np.float32(0.20) * np.sin(
+                    turn * np.float32(31) + np.float32(3) * np.sin(turn * np.float32(9))
+                )
                 if py < eyes[2, 1]:
                     fibers += np.float32(0.5) * angle
                 dark = (one - half * ring * iris) * (one - np.float32(0.96) * pupil)
                 vein = one - np.float32(0.20) * min(one, max(zero, angle - np.float32(0.55)))
                 mirrored = max(zero, px * key[1, 0] + py * key[1, 1] + pz * key[1, 2])
-                lobe = mirrored ** 160
+                lobe = mirrored * mirrored
+                lobe *= lobe
+                lobe *= lobe
+                lobe *= lobe
+                lobe *= lobe * lobe
+                lobe *= lobe
                 for k in range(3):
                     white = look[3] * (vein if k else one) * (one if k == 0 else np.float32(0.93 if k == 1 else 0.88))
                     own = white * (one - iris) + eyes[3, k] * fibers * iris
                     e = e0 if k == 0 else (e1 if k == 1 else e2)
-                    picture[y, x, k] = own * dark * e + np.float32(0.9) * lobe * key[2, k] * lit
+                    picture[y, x, k] = own * dark * e + np.float32(0.65) * lobe * key[2, k] * lit
                 continue
             if part > 2:
                 label[y, x] = 2 if part < 6 else (6 if part == 7 else (7 if part == 8 else 8))
                 gloss = u * surface[a, 0] + v * surface[b, 0] + w * surface[c, 0]
-                lobe = max(zero, nx * key[1, 0] + ny * key[1, 1] + nz * key[1, 2]) ** 40
+                lobe = max(zero, nx * key[1, 0] + ny * key[1, 1] + nz * key[1, 2])
+                lobe *= lobe
+                lobe *= lobe
+                lobe *= lobe
+                lobe *= lobe
+                lobe *= lobe
                 for k in range(3):
                     own = u * albedo[a, k] + v * albedo[b, k] + w * albedo[c, k]
                     e = e0 if k == 0 else (e1 if k == 1 else e2)
@@ -132,7 +144,8 @@ def shade(
             if ry < neck:
                 label[y, x] = 5
                 hem = one - np.float32(0.35) * np.exp(-(((neck - ry - np.float32(0.10)) / np.float32(0.02)) ** 2))
-                fold = np.float32(0.05) * np.sin(rx * 5 + 3 * ry) + np.float32(0.04) * np.sin(rx * 11 - 5 * ry)
+                fold = np.float32(0.05) * np.sin(rx * np.float32(5) + np.float32(3) * ry)
+                fold += np.float32(0.04) * np.sin(rx * np.float32(11) - np.float32(5) * ry)
                 pattern = int(cloth[2, 2])
                 share = zero
                 if pattern:
@@ -145,25 +158,28 @@ def shade(
                 continue
             lip = u * surface[a, 2] + v * surface[b, 2] + w * surface[c, 2]
             inside = u * surface[a, 3] + v * surface[b, 3] + w * surface[c, 3]
-            label[y, x] = 2 if lip > np.float32(0.02) or inside > half else 1
+            label[y, x] = 2 if lip > 0 or inside > half else 1
             # Fine relief on two scales by the place at rest, then lines that age and the face's muscles draw.
-            i, j = int(rx * 420 + rz * 210) % tile, int(ry * 420 - rz * 130) % tile
+            i = int(rx * np.float32(420) + rz * np.float32(210)) % tile
+            j = int(ry * np.float32(420) - rz * np.float32(130)) % tile
             gx, gy, deep = fine[j, i, 0], fine[j, i, 1], fine[j, i, 2]
-            i, j = int(rx * 150 + rz * 75) % tile, int(ry * 150 - rz * 47) % tile
+            i = int(rx * np.float32(150) + rz * np.float32(75)) % tile
+            j = int(ry * np.float32(150) - rz * np.float32(47)) % tile
             gx, gy = look[0] * (gx + fine[j, i, 0]), look[0] * (gy + fine[j, i, 1])
             mottled = one + np.float32(0.03) * deep + np.float32(0.025) * fine[j, i, 2]
             old = look[1]
-            if old > 0 or look[2] > 0:
-                above = min(one, max(zero, (ry - np.float32(0.62)) * 6)) * min(one, max(zero, (np.float32(1.25) - ry) * 5))
+            above = min(one, max(zero, (ry - np.float32(0.62)) * np.float32(6)))
+            above *= min(one, max(zero, (np.float32(1.25) - ry) * np.float32(5))) * max(zero, one - side * side)
+            if above > 0 and (old > 0 or look[2] > 0):
                 brow = (old * np.float32(0.5) + max(zero, look[2]) * (np.float32(0.12) + half * old)) * above
-                gy += np.float32(0.55) * brow * max(zero, one - side * side) * np.cos(
-                    ry * 42 + 2 * np.sin(rx * np.float32(2.3) + look[4]) + look[4]
-                )
+                wave = ry * np.float32(42) + np.float32(2) * np.sin(rx * np.float32(2.3) + look[4]) + look[4]
+                gy += np.float32(0.55) * brow * np.cos(wave)
+            if (old > 0 or look[6] > 0) and abs(ry) < np.float32(0.55) and rz > np.float32(-1.2):
                 ox, oy = side - np.float32(0.70), ry + np.float32(0.06)
                 far = np.sqrt(ox * ox + oy * oy)
                 crow = np.exp(-(((far - np.float32(0.22)) / np.float32(0.12)) ** 2)) * (ox > 0)
                 crow *= old * np.float32(0.6) + look[6] * (np.float32(0.06) + np.float32(0.3) * old)
-                gy += np.float32(0.5) * crow * np.cos(13 * np.arctan2(oy, ox) + look[4])
+                gy += np.float32(0.5) * crow * np.cos(np.float32(13) * np.arctan2(oy, ox) + look[4])
                 bag = np.exp(-(((side - np.float32(0.48)) / np.float32(0.2)) ** 2)) * np.exp(
                     -(((ry + np.float32(0.30)) / np.float32(0.05)) ** 2)
                 )
@@ -172,12 +188,19 @@ def shade(
             scale = one / np.sqrt(nx * nx + ny * ny + nz * nz)
             nx, ny, nz = nx * scale, ny * scale, nz * scale
             mirrored = max(zero, nx * key[1, 0] + ny * key[1, 1] + nz * key[1, 2])
-            narrow, wide = mirrored ** 18, mirrored ** 9
-            edge = np.float32(0.04) + np.float32(0.30) * (one - min(one, max(zero, nz))) ** 4
+            squared = mirrored * mirrored
+            fourth = squared * squared
+            wide = fourth * fourth * mirrored
+            narrow = wide * wide
+            turned = one - min(one, max(zero, nz))
+            turned *= turned
+            edge = np.float32(0.04) + np.float32(0.30) * turned * turned
             gloss = u * surface[a, 0] + v * surface[b, 0] + w * surface[c, 0]
             shine = gloss * edge * lit * (np.float32(2.0) * narrow + wide)
-            sky = gloss * edge * np.float32(0.25) * max(zero, np.float32(0.4) + np.float32(0.6) * ny)
-            relief = one + np.float32(0.9) * (gx * key[0, 0] + gy * key[0, 1]) * (np.float32(0.3) + np.float32(0.7) * lit)
+            sky = gloss * edge * np.float32(0.15) * max(zero, np.float32(0.4) + np.float32(0.6) * ny)
+            relief = one + np.float32(0.9) * (gx * key[0, 0] + gy * key[0, 1]) * (
+                np.float32(0.3) + np.float32(0.7) * lit
+            )
             relief = max(np.float32(0.3), relief) * mottled
             for k in range(3):
                 own = u * albedo[a, k] + v * albedo[b, k] + w * albedo[c, k]

@@ -8,24 +8,25 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int32
 
-from transect.generators.faceworld.attributes import IDENTITY
-from transect.generators.faceworld.mesh.asset import asset
+from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.kernels import blend
-from transect.generators.faceworld.mesh.shading import LEFT_EYE, RIGHT_EYE
+from transect.generators.faceworld.mesh.shading import LEFT_EYE, RIGHT_EYE, SKIN
 
 Values: TypeAlias = Mapping[str, float]
 """A row's parameters: attributes with angles in radians, the bounded identity code and what follows from them."""
 
-VIEW = 4.4
+VIEW = 4.8
 """Width of the picture at the eyes, in distances between the eyes, from distance 1."""
 FAR = 17.0
 """How far the camera is then: about 1.07 m."""
 CENTER = -0.12
 """Height of the picture's middle."""
-PIVOT = np.array([0.0, -0.35, -1.2])
-"""Around which the head turns; the neck follows less, the shoulders not at all."""
+PIVOT = np.array([0.0, -0.35, -1.2], np.float32)
+NECK = np.array([-2.45, 0.24], np.float32)
+"""Around which the head turns; the neck follows less, the shoulders not at all: height and
+softness of the bend."""
 
 _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "nose_width": (("nose-scale-horiz", 0.40), ("nose-nostrils-width", 0.30)),
@@ -34,17 +35,17 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "nose_tip": (("nose-point", 0.25), ("nose-point-width", 0.30)),
     "nose_hump": (("nose-hump", 0.35), ("nose-curve", 0.20)),
     "nose_flare": (("nose-flaring", 0.30), ("nose-base", 0.20)),
-    "eye_spacing": (("eye-trans", 0.25),),
+    "eye_spacing": (("eye-trans-across", 0.25),),
     "eye_size": (("eye-scale", 0.35),),
     "eye_tilt": (("eye-corner1", 0.35), ("eye-corner2", -0.20)),
     "eye_openness": (("eye-height2", 0.40),),
     "eyelid_fold": (("eye-eyefold", 0.40), ("eye-epicanthus", 0.25)),
     "eye_bags": (("eye-bag", 0.25),),
-    "brow_height": (("eyebrows-trans", 0.30),),
+    "brow_height": (("eyebrows-trans-high", 0.30),),
     "brow_arch": (("eyebrows-angle", 0.25),),
-    "brow_ridge": (("forehead-temple", 0.20), ("eyebrows-trans", -0.10)),
+    "brow_ridge": (("forehead-temple", 0.20), ("eyebrows-trans-high", -0.10)),
     "mouth_width": (("mouth-scale-horiz", 0.35),),
-    "mouth_height": (("mouth-trans", 0.35),),
+    "mouth_height": (("mouth-trans-high", 0.35),),
     "lip_fullness": (("mouth-upperlip-volume", 0.40), ("mouth-lowerlip-volume", 0.40), ("mouth-lowerlip-height", 0.20)),
     "lip_protrusion": (("mouth-scale-depth", 0.30),),
     "jaw_width": (("chin-bones", 0.30), ("head-rectangular", 0.12)),
@@ -63,8 +64,10 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 _ANCESTRY = ("shape_1", "shape_2")
 _FREE = ("shape_3", "shape_4", "shape_5", "shape_6", "shape_7", "relief_1", "relief_2")
 _SPREAD = {"nose": 0.22, "mouth": 0.18, "eye": 0.15, "cheek": 0.15, "chin": 0.13, "ear": 0.15}
+_LEFT_OUT = ("ear-trans-across", "ear-trans-ahead", "ear-trans-high", "nose-trans-across", "mouth-trans-across")
+"""What would move ears too far, or nose and mouth to a side."""
 _SMILE = {
-    "mouthSmile": 0.85, "cheekSquint": 0.60, "eyeSquint": 0.40, "mouthUpperUp": 0.55, "mouthLowerDown": 0.40,
+    "mouthSmile": 1.0, "cheekSquint": 0.40, "eyeSquint": 0.15, "mouthUpperUp": 0.55, "mouthLowerDown": 0.40,
     "mouthDimple": 0.35, "mouthStretch": 0.25,
 }  # fmt: skip
 _SIDES = ("Left", "Right")
@@ -82,7 +85,7 @@ def _free_shapes() -> Float[np.ndarray, "d k"]:
     spread = np.zeros(len(asset().names))
     for name, number in _numbers().items():
         part = name.split("-")[0]
-        if name not in named and part in _SPREAD and "-" in name and "shape" not in name and name != "ear-trans":
+        if name not in named and part in _SPREAD and "-" in name and "shape" not in name and name not in _LEFT_OUT:
             spread[number] = _SPREAD[part]
     mixed = np.random.Generator(np.random.Philox(key=22)).standard_normal((len(_FREE), len(spread)))
     return np.asarray(mixed * spread / np.sqrt(len(_FREE)) * 1.3)
@@ -98,12 +101,12 @@ def weights(p: Values) -> Float[np.ndarray, " k"]:
     share = np.exp([1.1 * p[_ANCESTRY[0]], 1.1 * p[_ANCESTRY[1]], 0.0])
     for name, part in zip(("african", "asian", "caucasian"), share / share.sum(), strict=True):
         found[number[name]] += 0.9 * part
-    found[number["sex"]] += 1.15 * (p["face_shape"] - 0.5)
+    found[number["sex"]] += 1.35 * (p["face_shape"] - 0.5)
     found[number["age"]] += min(max((p["age"] - 25) / 55, 0), 1.1)
-    found[number["head-scale-horiz"]] += 0.10 * p["face_width"]
-    found[number["head-fat"]] += 0.45 * p["face_width"]
+    found[number["head-scale-horiz"]] += 0.22 * p["face_width"]
+    found[number["head-fat"]] += 0.70 * p["face_width"]
     found[number["weight"]] += 0.15 * p["face_width"]
-    return (found + _expression(p)).astype(np.float32)
+    return np.asarray(found + _expression(p), dtype=np.float32)
 
 
 def _expression(p: Values) -> Float[np.ndarray, " k"]:
@@ -114,14 +117,14 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
         for unit, weight in _SMILE.items():
             found[number[unit + side]] += weight * p["smile"]
-        found[number["mouthSmile" + side]] += 0.30 * max(sign * slant, 0)
-        found[number["mouthFrown" + side]] += 0.15 * max(-sign * slant, 0)
+        found[number["mouthSmile" + side]] += 0.10 + 0.55 * max(sign * slant, 0)
+        found[number["mouthFrown" + side]] += 0.30 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
         found[number["browDown" + side]] += 0.75 * max(-raised, 0)
-        found[number["eyeWide" + side]] += 0.25 * max(raised, 0)
+        found[number["eyeWide" + side]] += 0.35 + 0.25 * max(raised, 0)
     found[number["browInnerUp"]] += 0.10 + 0.65 * max(raised, 0)
     found[number["jawOpen"]] += 0.05 * p["smile"] + 0.60 * p["mouth_open"]
-    found[number["mouthClose"]] += 0.04
+    found[number["mouthClose"]] += 0.03
     return found
 
 
@@ -132,12 +135,21 @@ class Pose:
     rotation: Float[np.ndarray, "3 3"]
     distance: float
 
-    def turn(self, points: Float[np.ndarray, "*n 3"], rest: Float[np.ndarray, "*n 3"] | None = None) -> Float[np.ndarray, "*n 3"]:
+    def turn(
+        self, points: Float[np.ndarray, "*n 3"], rest: Float[np.ndarray, "*n 3"] | None = None
+    ) -> Float[np.ndarray, "*n 3"]:
         """Points of the head at rest, turned; the neck follows by its height (that of `rest`, or its own)."""
         height = (points if rest is None else rest)[..., 1:2]
-        follows = 1 / (1 + np.exp(np.minimum(-(height + 2.45) / 0.24, 60)))
+        follows = 1 / (1 + np.exp(np.minimum(-(height - NECK[0]) / NECK[1], 60)))
         turned = PIVOT + (points - PIVOT) @ self.rotation.T
         return np.asarray(points + (turned - points) * follows, dtype=np.float32)
+
+    def numbers(
+        self, size: int
+    ) -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, " 3"], Float[np.ndarray, " 2"], Float[np.ndarray, " 4"]]:
+        """Rotation, pivot, neck and camera, as place_strands wants them."""
+        camera = np.array([size / 2, CENTER, FAR * self.distance, size * FAR / VIEW], np.float32)
+        return self.rotation.astype(np.float32), PIVOT, NECK, camera
 
     def project(self, points: Float[np.ndarray, "*n 3"], size: int) -> Float[np.ndarray, "*n 3"]:
         """Pixels x and y of a picture of that size, y downwards, and depth."""
@@ -158,17 +170,32 @@ def pose_of(p: Values) -> Pose:
 
 def rest_shape(p: Values) -> Float[np.ndarray, "v 3"]:
     """The person's vertices before the head turns, eyes 1 apart around the origin."""
-    held = asset()
-    found = weights(p)
+    return _blended(weights(p).tobytes())
+
+
+@functools.lru_cache(maxsize=64)
+def _blended(weighing: bytes) -> Float[np.ndarray, "v 3"]:
+    """Computed once for pictures that differ in other things."""
+    held, found = asset(), np.frombuffer(weighing, np.float32)
     still = np.empty_like(held.mean)
     neutral = found.copy()
     moving = _first_unit()
     neutral[moving:] = 0
     blend(held.mean, held.fields, neutral, still)
-    left, right = (still[held.of_part(part)].mean(0) for part in (LEFT_EYE, RIGHT_EYE))
+    left, right = (still[vertices_of(part)].mean(0) for part in (LEFT_EYE, RIGHT_EYE))
     blend(still.copy(), held.fields[moving:], found[moving:], still)
     scale = 1 / np.linalg.norm(left - right)
     return np.asarray((still - (left + right) / 2) * scale, dtype=np.float32)
+
+
+@functools.cache
+def face_vertices() -> Int32[np.ndarray, " n"]:
+    """Vertices of the front of the head, from the hair's line to the chin."""
+    skin = vertices_of(SKIN)
+    x, y, z = asset().mean[skin].T
+    ears = asset().regions["ears"][skin] > 0.3
+    inside = (z > -1.15) & (y < 1.12) & (y > -1.95) & (np.abs(x) < 1.3) & ~ears & ((y > -1.3) | (z > -0.9))
+    return np.asarray(skin[inside])
 
 
 @functools.cache

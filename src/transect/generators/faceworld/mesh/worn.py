@@ -9,11 +9,10 @@ import numpy as np
 from jaxtyping import Float, Int32
 
 from transect.generators.faceworld.attributes import GLASSES, HATS
-from transect.generators.faceworld.mesh.asset import asset
+from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.shape import Values
 
 _AROUND, _RIM = 40, 8
-_BRIDGE = np.array([0.0, -0.02, 0.25])
 _TEMPLES = np.array([[1.14, 0.02, -0.75], [-1.14, 0.02, -0.75]])
 _EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
 _LOBES = np.array([[1.22, -0.82, -1.15], [-1.22, -0.82, -1.15]])
@@ -30,7 +29,7 @@ class Piece(NamedTuple):
 @functools.cache
 def nearest_vertex(x: float, y: float, z: float) -> int:
     """The skin's vertex nearest to a point of the mean head."""
-    skin = asset().of_part(0)
+    skin = vertices_of(0)
     away = ((asset().mean[skin] - np.array([x, y, z])) ** 2).sum(1)
     return int(skin[np.argmin(away)])
 
@@ -57,19 +56,34 @@ def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed:
     turn = np.arange(_RIM) / _RIM * 2 * np.pi
     ring = np.cos(turn)[:, None] * across[:, None] * half[0] + np.sin(turn)[:, None] * depth[:, None] * half[1]
     points = (path[:, None] + ring).reshape(-1, 3)
-    row, column = (part.ravel() for part in np.meshgrid(np.arange(len(path) - (not closed)), np.arange(_RIM), indexing="ij"))
+    row, column = (
+        part.ravel() for part in np.meshgrid(np.arange(len(path) - (not closed)), np.arange(_RIM), indexing="ij")
+    )
     after, beside = (row + 1) % len(path), (column + 1) % _RIM
     a, b, c, d = row * _RIM + column, row * _RIM + beside, after * _RIM + column, after * _RIM + beside
     faces = np.concatenate([np.stack([a, b, c], 1), np.stack([b, d, c], 1)])
-    return points, np.concatenate([faces, faces[:, ::-1]])
+    return points, outwards(points, faces)
+
+
+def outwards(points: Float[np.ndarray, "n 3"], faces: np.ndarray) -> np.ndarray:
+    """The triangles of a body, turned so that its volume is positive."""
+    a, b, c = (points[faces[:, k]] - points.mean(0) for k in range(3))
+    return faces if (np.cross(a, b) * c).sum() > 0 else faces[:, ::-1]
+
+
+@functools.cache
+def _before_lenses() -> Int32[np.ndarray, " n"]:
+    """Vertices of brows and cheeks that lenses must clear."""
+    x, y, z = asset().mean.T
+    return np.flatnonzero((np.abs(np.abs(x) - 0.50) < 0.34) & (np.abs(y + 0.05) < 0.34) & (z > -0.6)).astype(np.int32)
 
 
 def _outline(p: Values, side: float) -> Float[np.ndarray, "n 3"]:
     """The edge of a lens, around the eye; rounder or squarer as the person's frames are."""
     turn = np.arange(_AROUND) / _AROUND * 2 * np.pi
     power = 1 - 0.42 * p["squareness"]
-    curve = lambda wave: np.sign(wave) * np.abs(wave) ** power  # noqa: E731
-    x, y = 0.40 * curve(np.cos(turn)), (0.27 + 0.06 * (1 - p["squareness"])) * curve(np.sin(turn))
+    across, up = (np.sign(wave) * np.abs(wave) ** power for wave in (np.cos(turn), np.sin(turn)))
+    x, y = 0.40 * across, (0.27 + 0.06 * (1 - p["squareness"])) * up
     return np.stack([side * (0.52 + x), y - 0.06, 0.0 * x - 0.10 * np.clip(x, 0, None)], 1)
 
 
@@ -78,8 +92,7 @@ def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]
     thick = GLASSES[int(p["glasses"])] == "thick frame"
     dark = GLASSES[int(p["glasses"])] == "dark"
     half = np.array([0.034, 0.030]) if thick or dark else np.array([0.013, 0.013])
-    bridge = rest[_vertices(_BRIDGE[None])[0]][2] - asset().mean[_vertices(_BRIDGE[None])[0]][2]
-    front = np.array([0, 0, 0.40 + float(np.clip(bridge, -0.15, 0.2))])
+    front = np.array([0, 0, max(0.34, float(rest[_before_lenses(), 2].max()) + 0.09)])
     bars, lenses = [], []
     for number, side in enumerate((1.0, -1.0)):
         edge = _outline(p, side) + front
@@ -89,7 +102,9 @@ def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]
         temple = rest[_vertices(_TEMPLES)[number]] + np.array([0.06 * side, 0, 0])
         hinge = front + np.array([side * 0.95, 0.06, -0.06])
         temple[0] = side * max(side * temple[0], 0.98)
-        knots = np.stack([hinge, [hinge[0] + 0.03 * side, hinge[1], hinge[2] - 0.15], [temple[0], hinge[1], temple[2]], ear])
+        knots = np.stack(
+            [hinge, [hinge[0] + 0.03 * side, hinge[1], hinge[2] - 0.15], [temple[0], hinge[1], temple[2]], ear]
+        )
         bars.append(_tube(_through(knots), np.array([half[0], half[0] * 0.7]), False))
     arch = np.linspace(-0.14, 0.14, 9)
     over = np.stack([arch, 0.06 + 0.03 * np.cos(arch * 9), 0.02 * np.cos(arch * 9)], 1) + front
@@ -106,7 +121,9 @@ def _through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
 def _frame_color(p: Values) -> Float[np.ndarray, " 3"]:
     """Black, brown or grey metal."""
     brown, metal = max(p["frame_color"], 0), max(-p["frame_color"], 0)
-    color = np.array([0.015, 0.013, 0.012]) + brown * np.array([0.05, 0.022, 0.008]) + metal * np.array([0.05, 0.05, 0.052])
+    color = (
+        np.array([0.015, 0.013, 0.012]) + brown * np.array([0.05, 0.022, 0.008]) + metal * np.array([0.05, 0.05, 0.052])
+    )
     return np.asarray(color, dtype=np.float32)
 
 
@@ -131,7 +148,7 @@ def _ball() -> tuple[np.ndarray, np.ndarray]:
     row, column = (part.ravel() for part in np.meshgrid(np.arange(6), np.arange(10), indexing="ij"))
     a, b = row * 10 + column, row * 10 + (column + 1) % 10
     faces = np.concatenate([np.stack([a, b, a + 10], 1), np.stack([b, b + 10, a + 10], 1)])
-    return points, np.concatenate([faces, faces[:, ::-1]])
+    return points, outwards(points, faces)
 
 
 def earrings(rest: Float[np.ndarray, "v 3"]) -> Piece:

@@ -15,19 +15,19 @@ from torch import Tensor
 
 from transect.generators.faceworld.attributes import HAIR_STYLES, HATS, IDENTITY, NAMES
 from transect.generators.faceworld.canvas import Canvas, canvas_of, draw_lattices, spread_over
-from transect.generators.faceworld.facial_hair import facial_hair
-from transect.generators.faceworld.glasses import glasses
-from transect.generators.faceworld.hair import hair
-from transect.generators.faceworld.hats import hat
-from transect.generators.faceworld.head import HAIRLINE_Y, Frame, locate, read_maps, smooth_normal
-from transect.generators.faceworld.heads import cut, head_maps, upright_box
-from transect.generators.faceworld.landmarks import face_points, landmarks
-from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.reflectance import FILL, LUMINANCE
 from transect.generators.faceworld.rows import Parameters, Rows, bump, color, coverage, smoothstep, tint, unit
-from transect.generators.faceworld.skin import AMBIENT, KEY, Illumination, illuminate, light_color
 from transect.generators.photographs.appearance.colors import Camera
 from transect.generators.photographs.appearance.faces import Face, Layer, blurred, layer_of, scene_of
+from transect.generators.photographs.drawn.facial_hair import facial_hair
+from transect.generators.photographs.drawn.glasses import glasses
+from transect.generators.photographs.drawn.hair import hair
+from transect.generators.photographs.drawn.hats import hat
+from transect.generators.photographs.drawn.head import HAIRLINE_Y, Frame, locate, read_maps, smooth_normal
+from transect.generators.photographs.drawn.heads import cut, head_maps, upright_box
+from transect.generators.photographs.drawn.landmarks import face_points, landmarks
+from transect.generators.photographs.drawn.parameters import parameters
+from transect.generators.photographs.drawn.skin import AMBIENT, KEY, Illumination, illuminate, light_color
 
 SIZE: Final = 512
 """Pixels of the picture in which FaceWorld's landmarks are fitted."""

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from transect.generators.faceworld.canvas import read_mirrored
-from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.rows import (
     Parameters,
     Pick,
@@ -22,7 +21,8 @@ from transect.generators.faceworld.rows import (
     some,
     tint,
 )
-from transect.generators.faceworld.skin import KEY, light_color
+from transect.generators.photographs.drawn.head import Frame
+from transect.generators.photographs.drawn.skin import KEY, light_color
 
 _LOCKS, _TURNS = 8.0, 40.0
 """Ringlets on each half of the head, and radians by which they turn per face unit."""

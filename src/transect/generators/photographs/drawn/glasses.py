@@ -15,9 +15,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.canvas import sample
-from transect.generators.faceworld.head import BREADTH, EYE_Y, Frame, eye_x
 from transect.generators.faceworld.rows import Parameters, bump, color, coverage, mix, over, power, smoothstep, tint
-from transect.generators.faceworld.skin import KEY, light_color
+from transect.generators.photographs.drawn.head import BREADTH, EYE_Y, Frame, eye_x
+from transect.generators.photographs.drawn.skin import KEY, light_color
 
 FRAME_DEPTH, CHEEK_DEPTH = 0.66, 0.51
 """Distances in front of the head's axis: of the lenses, and of the skin on which they cast their shade."""

@@ -143,7 +143,7 @@ def _stretches(axis: int) -> tuple[float, ...]:
 @functools.lru_cache(maxsize=8)
 def fields_of(device: torch.device) -> Tensor:
     """[fields, 2, rows, columns], filled up with zeros to whole vectors of fields."""
-    file = resources.files("transect.generators.faceworld") / "facts" / "face_shape.npz"
+    file = resources.files("transect.generators.photographs.drawn") / "facts" / "face_shape.npz"
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         fields = np.stack([archive[name] for name in FIELDS]).astype(np.float32)
     padded = np.zeros((-(-len(fields) // 16) * 16, *fields.shape[1:]), dtype=np.float32)

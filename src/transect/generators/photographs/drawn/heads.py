@@ -13,10 +13,10 @@ from torch import Tensor
 
 from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.canvas import CENTER_Y, COLUMNS, HALF_EXTENT, ROWS, Canvas, draw_lattices
-from transect.generators.faceworld.head import Frame, frame_of, locate, read_maps, smooth_normal
-from transect.generators.faceworld.relief_maps import face_maps
 from transect.generators.faceworld.rows import Pick, Rows, some
-from transect.generators.faceworld.skin import Illumination
+from transect.generators.photographs.drawn.head import Frame, frame_of, locate, read_maps, smooth_normal
+from transect.generators.photographs.drawn.relief_maps import face_maps
+from transect.generators.photographs.drawn.skin import Illumination
 
 SOCKETS, BROWS, EYES = (-0.66, 0.40, 0.98), (-0.52, -0.12, 0.64), (-0.44, 0.16, 0.66)
 NOSE, MOUTH = (-0.05, 0.60, 0.38), (0.12, 0.98, 0.56)
@@ -169,28 +169,3 @@ def _shape(p: Rows, seeds: Sequence[int], canvas: Canvas) -> Heads:
     face = cut(frame, windows.head).face
     details = torch.cat([torch.stack(smooth_normal(frame.tables, face), 1), read_maps(maps[:, 1:], face.x, face.y)], 1)
     return Heads(frame, windows, details)
-
-
-_PIXELS = 1 << 17
-"""Pixels of a tile on a CPU: one image of all rows then fits a core's cache, with the few that it is computed from."""
-
-_PIXELS_OF_GPU = 1 << 22
-"""Pixels of a tile on a GPU: about 4 GiB in all."""
-
-_KINDS = ("hat", "hair_style", "facial_hair", "background", "glasses")
-"""What decides which layers a row needs, the most expensive first."""
-
-
-def rows_of_tile(canvas: Canvas) -> int:
-    """How many rows are drawn together."""
-    pixels = _PIXELS if canvas.device.type == "cpu" else _PIXELS_OF_GPU
-    return max(1, min(1024, pixels // (canvas.height * canvas.width)))
-
-
-def cut_tiles(p: Rows, seeds: Int[np.ndarray, " n"], canvas: Canvas, threads: int) -> list[Int[np.ndarray, " b"]]:
-    """The rows of each tile. Rows of one head lie together; else those that need the same layers."""
-    first, of_row = same_heads(p, seeds)
-    shared = len(first) < len(of_row)
-    order = np.argsort(of_row, kind="stable") if shared else np.lexsort(p.host(*_KINDS)[::-1])
-    tiles = max(-(-len(order) // rows_of_tile(canvas)), min(threads, len(order)))
-    return np.array_split(order, tiles)

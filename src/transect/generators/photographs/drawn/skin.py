@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.head import Frame, nose_base
 from transect.generators.faceworld.reflectance import MIRRORED
 from transect.generators.faceworld.rows import Parameters, Vector, bump, color, coverage, mix, smoothstep, unit
+from transect.generators.photographs.drawn.head import Frame, nose_base
 
 KEY, AMBIENT, WRAP = 1.32, 0.157, 0.10
 LIGHT_COLOR = (1.120, 0.973, 0.914)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from transect.generators.faceworld.canvas import read_mirrored
-from transect.generators.faceworld.head import EYE_Y, Frame, eye_x
 from transect.generators.faceworld.rows import Parameters, beyond, bump, color, coverage, mix, over, smoothstep, tint
-from transect.generators.faceworld.skin import KEY, WRAP, Illumination, light_color
+from transect.generators.photographs.drawn.head import EYE_Y, Frame, eye_x
+from transect.generators.photographs.drawn.skin import KEY, WRAP, Illumination, light_color
 
 MM = 0.54 / 63
 """A millimeter at an eye, in face units: pupils lie .54 and on average 63 mm apart."""

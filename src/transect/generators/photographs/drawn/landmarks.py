@@ -11,8 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transect.generators.faceworld.eyes import BROW_HALF_WIDTH, brow_line, eye_line, lid_edges
-from transect.generators.faceworld.head import (
+from transect.generators.faceworld.rows import Parameters
+from transect.generators.photographs.drawn.eyes import BROW_HALF_WIDTH, brow_line, eye_line, lid_edges
+from transect.generators.photographs.drawn.head import (
     DEPTH,
     EYE_Y,
     REACH,
@@ -31,8 +32,7 @@ from transect.generators.faceworld.head import (
     unroll,
     vertical_scale,
 )
-from transect.generators.faceworld.mouth import mouth_curves
-from transect.generators.faceworld.rows import Parameters
+from transect.generators.photographs.drawn.mouth import mouth_curves
 
 _ANGLES = ("yaw", "pitch", "roll")
 _VECTOR = 32

@@ -17,8 +17,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from transect.generators.faceworld.canvas import LATTICES, spline_matrix, spread
-from transect.generators.faceworld.eyes import eye_line, lid_edges
-from transect.generators.faceworld.head import (
+from transect.generators.faceworld.rows import bump, products
+from transect.generators.photographs.drawn.eyes import eye_line, lid_edges
+from transect.generators.photographs.drawn.head import (
     BREADTH,
     EYE_Y,
     X_EXTENT,
@@ -30,8 +31,7 @@ from transect.generators.faceworld.head import (
     nose_base,
     nose_half_width,
 )
-from transect.generators.faceworld.mouth import mouth_curves
-from transect.generators.faceworld.rows import bump, products
+from transect.generators.photographs.drawn.mouth import mouth_curves
 
 ROWS, COLUMNS = 192, 72
 """Rows of the file's maps, and columns from the midline to the right."""

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
 from transect.generators.faceworld.canvas import read_mirrored
-from transect.generators.faceworld.head import (
+from transect.generators.faceworld.rows import Parameters, beyond, bump, color, coverage, mix, over, smoothstep, tint
+from transect.generators.photographs.drawn.head import (
     CHIN,
     Frame,
     mouth_y,
@@ -21,9 +22,8 @@ from transect.generators.faceworld.head import (
     shift_maps,
     vertical_scale,
 )
-from transect.generators.faceworld.rows import Parameters, beyond, bump, color, coverage, mix, over, smoothstep, tint
-from transect.generators.faceworld.skin import Illumination, light_color
-from transect.generators.faceworld.strands import SINGLE_HAIRS
+from transect.generators.photographs.drawn.skin import Illumination, light_color
+from transect.generators.photographs.drawn.strands import SINGLE_HAIRS
 
 _REGIONS: dict[str, tuple[float, float, float]] = {
     "stubble": (1.0, 1.0, 1.0),

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT, canvas_of
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
-from transect.generators.faceworld.head import (
+from transect.generators.faceworld.world import FaceWorld
+from transect.generators.photographs.drawn.head import (
     CHIN,
     CROWN,
     DEPTH,
@@ -31,9 +32,8 @@ from transect.generators.faceworld.head import (
     surface_at,
     vertical_scale,
 )
-from transect.generators.faceworld.heads import head_maps
-from transect.generators.faceworld.parameters import parameters
-from transect.generators.faceworld.world import FaceWorld
+from transect.generators.photographs.drawn.heads import head_maps
+from transect.generators.photographs.drawn.parameters import parameters
 
 WORLD = FaceWorld(image_size=64, threads=1)
 
@@ -109,17 +109,3 @@ def test_frontal_face_box_by_hand():
     assert x0 == pytest.approx((float(X.min()) + 1.1 * HALF_EXTENT) * pixels, abs=0.01)
     assert x1 == pytest.approx((float(X.max()) + 1.1 * HALF_EXTENT) * pixels, abs=0.01)
     assert x1 - x0 == pytest.approx(2 * width * pixels, rel=0.05)  # of the average head's widest section
-
-
-def test_the_box_holds_the_face_that_is_drawn():
-    """The mask of the face is what was drawn of the half of the head before the ears, hair and hat taken away."""
-    latents = WORLD.set(
-        WORLD.sample([8, 9, 10]),
-        {"yaw": [0.0, 15.0, -20.0], "pitch": 0.0, "roll": 0.0, "hair_style": 0.0, "hat": 0.0, "glasses": 0.0},
-    )
-    boxes, masks = WORLD.render(latents).face_boxes, WORLD.masks(latents)["face"]
-    for (x0, y0, x1, y1), mask in zip(boxes, masks, strict=True):
-        rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
-        # The relief moves the silhouette by up to a pixel or two; the box is that of the smooth head.
-        assert [columns[0], columns[-1] + 1] == pytest.approx([x0, x1], abs=2.5)
-        assert [rows[0], rows[-1] + 1] == pytest.approx([y0, y1], abs=2.5)

@@ -13,8 +13,6 @@ from torch import Tensor
 
 from transect.generators.faceworld.attributes import HAIR_STYLES
 from transect.generators.faceworld.canvas import read_mirrored
-from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, REACH, Frame, read_tables, vertical_scale
-from transect.generators.faceworld.heads import Window, cut, upright_box
 from transect.generators.faceworld.rows import (
     Parameters,
     Rows,
@@ -27,7 +25,9 @@ from transect.generators.faceworld.rows import (
     smoothstep,
     some,
 )
-from transect.generators.faceworld.strands import Strands, feather, parted_share, shade, strands
+from transect.generators.photographs.drawn.head import CROWN, HAIRLINE_Y, REACH, Frame, read_tables, vertical_scale
+from transect.generators.photographs.drawn.heads import Window, cut, upright_box
+from transect.generators.photographs.drawn.strands import Strands, feather, parted_share, shade, strands
 
 Span = tuple[float, float]
 

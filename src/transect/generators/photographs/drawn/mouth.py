@@ -7,7 +7,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.head import Frame, mouth_y, nose_base, nose_half_width
 from transect.generators.faceworld.rows import (
     Parameters,
     Pick,
@@ -24,7 +23,8 @@ from transect.generators.faceworld.rows import (
     some,
     tint,
 )
-from transect.generators.faceworld.skin import Illumination, light_color, lip_reflectance, lit_skin
+from transect.generators.photographs.drawn.head import Frame, mouth_y, nose_base, nose_half_width
+from transect.generators.photographs.drawn.skin import Illumination, light_color, lip_reflectance, lit_skin
 
 
 class Opening(NamedTuple):

@@ -11,7 +11,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.attributes import HATS
-from transect.generators.faceworld.head import BREADTH, CROWN, REACH, Frame, read_tables
 from transect.generators.faceworld.rows import (
     Parameters,
     Rows,
@@ -28,7 +27,8 @@ from transect.generators.faceworld.rows import (
     tint,
     unit,
 )
-from transect.generators.faceworld.skin import KEY, light_color
+from transect.generators.photographs.drawn.head import BREADTH, CROWN, REACH, Frame, read_tables
+from transect.generators.photographs.drawn.skin import KEY, light_color
 
 NO_LIMIT = 1e3
 """Half width to which hair without a hat is pressed."""
