@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba.core import caching
 
 from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
+from transect.generators.faceworld.mesh.kernels import compiled
 from transect.generators.faceworld.mesh.shading import LEFT_EYE, RIGHT_EYE
 from transect.generators.faceworld.mesh.shape import Pose, rest_shape
 from transect.generators.faceworld.parameters import parameters
@@ -67,3 +69,16 @@ def test_an_identity_code_of_zeros_is_nobody_in_particular_and_traits_are_local(
     far = np.abs(asset().mean - np.array([0, -0.6, 0.4])).max(1) > 0.8
     assert moved.max() > 0.02
     assert moved[far].max() < 0.002
+
+
+def test_loops_are_compiled_where_no_cache_can_be_written(monkeypatch):
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+
+    @compiled
+    def double(values):
+        for i in range(values.shape[0]):
+            values[i] *= 2
+
+    values = np.arange(3, dtype=np.float32)
+    double(values)
+    assert values.tolist() == [0, 2, 4]

@@ -18,8 +18,12 @@ Compiled = TypeVar("Compiled", bound=Callable[..., None])
 
 
 def compiled(function: Compiled) -> Compiled:
-    """The function as machine code, which is kept on disk beside the package or in the user's cache."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(inspect.unwrap(function))  # type: ignore[return-value]
+    """The function as machine code, kept beside the package, in the user's cache, or nowhere if neither is writable."""
+    plain, settings = inspect.unwrap(function), {"nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **settings)(plain)  # type: ignore[no-any-return]
+    except RuntimeError:  # Numba found no folder that it may write
+        return numba.njit(**settings)(plain)  # type: ignore[no-any-return]
 
 
 @compiled
