@@ -107,6 +107,8 @@ def _scene(
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, rest)
         pieces.append((frame, shading.FRAME, 0.10))
+    if p.get("face_mask", 0) > 0:  # on photographs alone
+        pieces.append((worn.face_mask(rest), shading.HAT, 0.0))
     if p["earrings"] > 0:
         pieces.append((worn.earrings(rest), shading.EARRING, 0.8))
     start = len(rest)

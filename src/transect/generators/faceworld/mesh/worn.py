@@ -140,6 +140,93 @@ def _lens(outlines: list[Float[np.ndarray, "n 3"]]) -> Piece:
     return _joined([(points, both) for points in outlines], np.zeros(3, np.float32))
 
 
+_CLOTH = np.array([0.30, 0.45, 0.53])
+"""Reflectance of blue nonwoven cloth, linear RGB."""
+_ACROSS, _DOWN = 25, 29
+MASK_POINTS = _ACROSS * _DOWN
+"""Points of a mask's cloth, before those of its loops."""
+_PLEATS = (0.34, 0.50, 0.66)
+_CLEARANCE = 0.05
+
+
+def face_mask(rest: Float[np.ndarray, "v 3"]) -> Piece:
+    """A surgical mask from the bridge of the nose to under the chin, moved with the head under it."""
+    mesh, near, weights = _mask()
+    moved = rest - asset().mean
+    return mesh._replace(points=mesh.points + (moved[near] * weights[..., None]).sum(1).astype(np.float32))
+
+
+@functools.cache
+def _mask() -> tuple[Piece, Int32[np.ndarray, "w 8"], Float[np.ndarray, "w 8"]]:
+    """The mask on the mean head, and the vertices of the face with which each of its points moves."""
+    cloth, faces = _mask_cloth()
+    share = np.linspace(0, 1, _DOWN)
+    folds = np.exp(-(((share[:, None] - np.array(_PLEATS)) / 0.02) ** 2)).sum(1)
+    albedo = np.repeat(_CLOTH * (1 - 0.25 * folds)[:, None], _ACROSS, 0)
+    loops = [_loop(cloth[at, end], number, high) for number, end in ((0, -1), (1, 0)) for at, high in _LOOPS]
+    thread = _joined(loops, np.array([0.72, 0.72, 0.72]))
+    points = np.concatenate([cloth.reshape(-1, 3), thread.points])
+    away = ((points[:, None] - asset().mean[_face()][None]) ** 2).sum(2)
+    near = np.argsort(away, axis=1)[:, :8]
+    weights = 1 / (np.take_along_axis(away, near, 1) + 0.05)
+    mesh = Piece(
+        points.astype(np.float32),
+        np.concatenate([faces, thread.faces + MASK_POINTS]).astype(np.int32),
+        np.concatenate([albedo, thread.albedo]).astype(np.float32),
+    )
+    return mesh, _face()[near], weights / weights.sum(1, keepdims=True)
+
+
+def _mask_cloth() -> tuple[Float[np.ndarray, "d a 3"], Int32[np.ndarray, "g 3"]]:
+    """A cloth that hangs over nose and chin of the mean head, and its triangles."""
+    held = asset()
+    marks = (held.mean[held.landmark_corners] * held.landmark_weights[..., None]).sum(1)
+    share, turn = np.linspace(0, 1, _DOWN), np.linspace(-1, 1, _ACROSS)
+    ahead = np.array([[0, 0, 0], [0, 0, 0.05], [0, 0, 0.06], [0, -0.02, 0.1], [0, -0.10, -0.22]])
+    middle = marks[[28, 30, 57, 8, 8]] + ahead
+    center = np.stack([np.interp(share, [0, 0.3, 0.65, 0.92, 1], middle[:, axis]) for axis in range(3)], 1)
+    cloth = np.empty((_DOWN, _ACROSS, 3))
+    for sign, edge, low in ((-1.0, marks[1], marks[5]), (1.0, marks[15], marks[11])):
+        top, bottom = edge + 0.28 * (marks[33] - edge), low + 0.10 * (marks[57] - low)
+        side, columns = top + share[:, None] * (bottom - top), turn * sign >= 0
+        bent = np.abs(turn[columns])[:, None] ** np.array([1.0, 1.2, 2.0])
+        cloth[:, columns] = center[:, None] + (side - center)[:, None] * bent
+    cloth = _before_skin(cloth)
+    for _ in range(2):
+        cloth[1:-1, 1:-1] = (cloth[1:-1, :-2] + cloth[1:-1, 2:] + cloth[:-2, 1:-1] + cloth[2:, 1:-1]) / 4
+        cloth = _before_skin(cloth)
+    row, column = (part.ravel() for part in np.meshgrid(np.arange(_DOWN - 1), np.arange(_ACROSS - 1), indexing="ij"))
+    a = row * _ACROSS + column
+    b = a + _ACROSS
+    return cloth, np.concatenate([np.stack([a, b, a + 1], 1), np.stack([a + 1, b, b + 1], 1)]).astype(np.int32)
+
+
+_LOOPS = ((1, True), (_DOWN - 2, False))
+"""Rows of the cloth from which loops go to the ears' tops and lobes."""
+
+
+def _loop(start: Float[np.ndarray, " 3"], number: int, high: bool) -> tuple[np.ndarray, np.ndarray]:
+    """A thread from the cloth's edge to the ear."""
+    ear = asset().mean[_vertices(_EAR_TOPS if high else _LOBES)[number]]
+    between = (start + ear) / 2 + np.array([0.10 if number == 0 else -0.10, 0, 0.08])
+    return _tube(_through(np.stack([start, between, ear])), np.array([0.014, 0.014]), False)
+
+
+def _before_skin(cloth: Float[np.ndarray, "d a 3"]) -> Float[np.ndarray, "d a 3"]:
+    """The cloth, moved ahead where skin of the mean head near it would be before it."""
+    skin = asset().mean[_face()]
+    near = ((cloth[:, :, None, :2] - skin[:, :2]) ** 2).sum(3) < 0.1**2
+    ahead = np.where(near, skin[:, 2], -np.inf).max(2) + _CLEARANCE
+    return np.concatenate([cloth[..., :2], np.maximum(cloth[..., 2], ahead)[..., None]], 2)
+
+
+@functools.cache
+def _face() -> Int32[np.ndarray, " n"]:
+    """Vertices of the face below the eyes."""
+    x, y, z = asset().mean.T
+    return np.flatnonzero((np.abs(x) < 1.1) & (y < 0.1) & (y > -2.1) & (z > -0.9)).astype(np.int32)
+
+
 @functools.cache
 def _ball() -> tuple[np.ndarray, np.ndarray]:
     """A sphere of radius 1 as a grid."""
