@@ -19,11 +19,11 @@ Compiled = TypeVar("Compiled", bound=Callable[..., None])
 
 def compiled(function: Compiled) -> Compiled:
     """The function as machine code, kept beside the package, in the user's cache, or nowhere if neither is writable."""
-    plain, settings = inspect.unwrap(function), {"nogil": True, "error_model": "numpy"}
+    plain = inspect.unwrap(function)
     try:
-        return numba.njit(cache=True, **settings)(plain)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(plain)  # type: ignore[return-value]
     except RuntimeError:  # Numba found no folder that it may write
-        return numba.njit(**settings)(plain)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, error_model="numpy")(plain)  # type: ignore[return-value]
 
 
 @compiled
