@@ -15,6 +15,8 @@ from transect.generators.faceworld.mesh.shape import Values
 _AROUND, _RIM = 40, 8
 _TEMPLES = np.array([[1.14, 0.02, -0.75], [-1.14, 0.02, -0.75]])
 _EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
+_CROWN = np.array([0.0, 0.5, -1.3])
+"""The middle of the head under a hat."""
 _LOBES = np.array([[1.22, -0.82, -1.15], [-1.22, -0.82, -1.15]])
 
 
@@ -42,7 +44,11 @@ def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"
     """The hat that is worn, moved with the head under it."""
     mesh = asset().worn[HATS[int(p["hat"])]]
     moved = rest[mesh.anchors] - asset().mean[mesh.anchors]
-    return Piece(mesh.points + moved, mesh.faces, (mesh.tint[:, None] * cloth).astype(np.float32))
+    if p.get("hat_room", 0) > 0:  # on photographs alone: for hair under the hat
+        away = mesh.points - _CROWN
+        above = np.clip((mesh.points[:, 1] - 0.5) / 0.6, 0, 1) / np.linalg.norm(away, axis=1)
+        moved = moved + p["hat_room"] * above[:, None] * away
+    return Piece((mesh.points + moved).astype(np.float32), mesh.faces, (mesh.tint[:, None] * cloth).astype(np.float32))
 
 
 def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import ambient_of, key_of
 from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, samples_of
 from transect.generators.faceworld.mesh.kernels import find_normals
-from transect.generators.faceworld.mesh.shape import Values, face_vertices, pose_of, rest_shape, weights
+from transect.generators.faceworld.mesh.shape import VIEW, Values, face_vertices, pose_of, rest_shape, weights
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs.appearance.colors import Camera
@@ -28,7 +28,7 @@ SIZE: Final = 512
 _SHAPE: Final = (
     *("face_width", "face_shape", "brow_raise", "mouth_open"),
     *(name for name in IDENTITY if name.split("_")[0] in {"nose", "eye", "brow", "mouth", "jaw", "chin", "cheek"}),
-    *("cheekbones", "lip_fullness", "eyelid_fold", "forehead_height", "forehead_width", "face_length"),
+    *("cheekbones", "lip_fullness", "eyelid_fold", "forehead_width"),
     *(f"shape_{number}" for number in range(1, 8)),
     *("relief_1", "relief_2"),
 )
@@ -213,6 +213,8 @@ HATS_WORN: Final = tuple(HATS.index(name) for name in ("cap", "beanie", "headsca
 """The hats that photographs are given, as FaceWorld's levels: those that hold the hair close to the head."""
 _LARGEST, _SMALLEST = 1024, 72
 _DENSEST: Final = 0.7
+_ABOVE, _MOST_ROOM = 0.3, 0.25
+"""How wide the top of the head is about its middle, and how much room a hat leaves, in distances between the eyes."""
 _APART: Final = 0.03
 """Radiance by which dark and light skin must differ for what lies on them to be told from it."""
 
@@ -250,11 +252,23 @@ class Stage:
         self.matrix = head.onto(self.points)
         self._bare: Pair | None = None
 
+    @functools.cached_property
+    def room(self) -> float:
+        """How far the hair of the photograph stands off the top of the head, in distances between the eyes."""
+        p, _ = self.head.person()
+        pose, unit = pose_of(p), self.points / VIEW
+        skull = pose.project(pose.turn(rest_shape(p)[vertices_of(shading.SKIN)]), self.points)
+        top = skull[skull[:, 1].argmin()]
+        masks = self.seen(np.maximum(self.face.masks["skin"], self.face.masks["hair"]))
+        middle = slice(max(int(top[0] - _ABOVE * unit), 0), int(top[0] + _ABOVE * unit) + 1)
+        rows = np.flatnonzero((masks[:, middle] > 0.5).mean(axis=1) > 0.5)
+        return float(np.clip((top[1] - rows[0]) / unit, 0, _MOST_ROOM)) if len(rows) else 0.0
+
     def drawn(self, light: float = 0.0, **changed: float) -> Drawing:
         """The head, shaven unless an attribute says so, with those attributes set, before a background so light."""
         values, colors = self.head.person(**changed)
-        masked = {**values, "face_mask": changed.get("face_mask", 0.0)}
-        return draw(masked, colors, self.key, np.full((self.size, self.size, 3), light, np.float32))
+        further = {"face_mask": changed.get("face_mask", 0.0), "hat_room": self.room}
+        return draw({**values, **further}, colors, self.key, np.full((self.size, self.size, 3), light, np.float32))
 
     def pair(self, **changed: float) -> Pair:
         """With the darkest and the lightest skin."""
@@ -357,7 +371,6 @@ def hair_beside(head: Head, face: Face) -> float:
 _STYLE: Final = {"hair_style": float(HAIR_STYLES.index("cropped")), "hair_length": 0.6, "hair_volume": 0.0}
 _JOIN: Final = 0.06
 """How far a fringe is mixed into the hair from which it falls, in distances of the eyes' outer corners."""
-_OPAQUE: Final = 0.9
 _SPARSE: Final = 0.2
 """The share of hair nearby from which a place on the scalp is haired."""
 _LEAST: Final = 1e-4
@@ -369,18 +382,15 @@ def fringe_of(stage: Stage, camera: Camera, level: float, color: Float[np.ndarra
     """The fringe from none (0) to the brows (1). color: median light of the hair; dark: its level, 0 to 1."""
     style = {**_STYLE, "hair_color": dark}
     head, face = stage.head, stage.face
-    front, without = stage.matte(**style, bangs=level), stage.matte(**style)
-    cover, bare = (1 - part.passed.mean(axis=2) for part in (front, without))
+    front, without = (stage.matte(shading.HAIR, **style, bangs=bangs) for bangs in (level, 0.0))
     # Below the brows FaceWorld's own sideburns are no part of a fringe.
     brows = float(head.placed(rest_landmarks(head.person()[0])[17:27])[:, 1].max())
     rows = np.arange(face.masks["hair"].shape[0], dtype=np.float32)[:, None]
     low = np.broadcast_to(np.clip((rows - brows) / (0.1 * face.width), 0, 1), face.masks["hair"].shape)
-    share = np.clip(cover - stage.seen(np.ascontiguousarray(low)) * bare, 0, None) / np.maximum(cover, _LEAST)
+    share = front.covers * (1 - stage.seen(np.ascontiguousarray(low)) * without.covers)
     deep = stage.seen(blurred(face.masks["hair"], _JOIN * face.width))
     share = share * stage.person() * (1 - _smoothstep(deep, 0.5, 0.95))
-    radiance = front.added / np.maximum(cover, _LEAST)[..., None]
-    sure = cover > _OPAQUE
-    middle = np.median(radiance[sure], axis=0) if sure.any() else np.full(3, _LEAST)
+    middle = np.median(front.added[front.covers], axis=0) if front.covers.any() else np.full(3, _LEAST)
     tint = color / camera.gain / np.maximum(middle, _LEAST)
     matte = Matte(front.passed, (front.added * tint).astype(np.float32), front.covers)
     return stage.layer(camera, matte.where(share))
