@@ -1,8 +1,12 @@
-"""Hair grown on the mean head, hats laid on it and points on it: what tools/head_mesh.py stores beside the mesh."""
+"""Hair grown on the mean head, hats laid on it and points on it: what tools/head_mesh.py stores beside the mesh.
+
+python -m tools.head_grooms grows hair and hats anew in the stored file and leaves the rest of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,14 +14,20 @@ from jaxtyping import Bool, Float, Int
 from scipy.ndimage import gaussian_filter
 from scipy.spatial import cKDTree
 
+from transect.generators.faceworld.mesh.asset import FILE
+from transect.generators.faceworld.mesh.hair import hairline
 from transect.generators.faceworld.mesh.kernels import find_normals
 
 Held: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Float[np.ndarray, "n 3"]
-Strands: TypeAlias = tuple[Float[np.ndarray, "n k 3"], Int[np.ndarray, "n 3"], Points]
-CROWN = np.array([0.1, 1.5, -1.85])
-KNOT, TAIL = np.array([0.0, 1.05, -3.25]), np.array([0.0, 0.75, -3.1])
+Curves: TypeAlias = Float[np.ndarray, "n k 3"]
+Draws: TypeAlias = np.random.Generator
+CROWN = np.array([0.12, 1.75, -1.75])
+KNOT, TAIL = np.array([0.0, 1.35, -2.95]), np.array([0.0, 0.95, -3.0])
 _DOWN = np.array([0.0, -1.0, 0.0])
+_STEP = 0.002
+"""Strands are stored in whole multiples of this length."""
+FACTS = Path("src/transect/generators/faceworld/facts")
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -38,12 +48,25 @@ class Roots(NamedTuple):
         return Roots(*(part[pick] for part in self))
 
 
+class Grown(NamedTuple):
+    """Strands, their roots, and the lock that each belongs to."""
+
+    strands: Curves
+    roots: Roots
+    lock: Int[np.ndarray, " n"]
+
+    def take(self, pick: np.ndarray) -> Grown:
+        """Some of them."""
+        return Grown(self.strands[pick], self.roots.take(pick), self.lock[pick])
+
+
 class Skin:
     """The mean head's skin: where hair grows, and what it may not enter."""
 
     def __init__(self, held: Held) -> None:
         self.points = held["mean"].astype(float)
         self.faces = held["faces"][held["parts"] == 0]
+        self.lashes = held["faces"][held["parts"] == 6]
         normals = np.empty_like(held["mean"])
         find_normals(held["mean"], self.faces, normals)
         self.normals = normals.astype(float)
@@ -51,38 +74,42 @@ class Skin:
         self.tree = cKDTree(self.points[self.used])
         self.ears = held["region_ears"] > 0.5
 
-    def roots(
-        self, count: int, inside: Callable[[Points], Bool[np.ndarray, " n"]], draws: np.random.Generator
-    ) -> Roots:
-        """So many roots, evenly on the part of the skin that is inside."""
+    def roots(self, count: int, dense: Callable[[Points], Float[np.ndarray, " n"]], draws: Draws) -> Roots:
+        """So many roots on the skin, as dense at each place as said there (0..1)."""
         corners = self.points[self.faces]
-        near = inside(corners.mean(1)) | inside(corners[:, 0]) | inside(corners[:, 1]) | inside(corners[:, 2])
+        near = np.max([dense(corners.mean(1)), *(dense(corners[:, k]) for k in range(3))], axis=0) > 0
         faces = self.faces[near]
         sides = self.points[faces]
         area = np.linalg.norm(np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0]), axis=1)
-        chosen = faces[draws.choice(len(faces), 4 * count, p=area / area.sum())]
-        weights = draws.dirichlet(np.ones(3), 4 * count)
+        chosen = faces[draws.choice(len(faces), 5 * count, p=area / area.sum())]
+        weights = draws.dirichlet(np.ones(3), 5 * count)
         at = (self.points[chosen] * weights[..., None]).sum(1)
         normal = unit((self.normals[chosen] * weights[..., None]).sum(1))
-        kept = np.flatnonzero(inside(at))[:count]
+        kept = np.flatnonzero(draws.random(len(at)) < dense(at))[:count]
         return Roots(at, normal, chosen, weights).take(kept)
 
+    def above(self, at: Points) -> tuple[Float[np.ndarray, " n"], Points]:
+        """How far above the skin points lie, and the skin's normal there."""
+        nearest = self.used[self.tree.query(at)[1]]
+        return ((at - self.points[nearest]) * self.normals[nearest]).sum(1), self.normals[nearest]
+
     def grow(
-        self, roots: Roots, direction: Points, length: Float[np.ndarray, " n"], points: int, draws: np.random.Generator,
+        self, roots: Roots, direction: Points, length: Float[np.ndarray, " n"], points: int, draws: Draws,
         lift: Float[np.ndarray, " n"] | float = 0.03, fall: float = 0.0, jitter: float = 0.02,
-        comb: Callable[[Points], Points] | None = None,
-    ) -> Float[np.ndarray, "n k 3"]:  # fmt: skip
-        """Strands that start in a direction, fall, follow the comb and stay above the skin."""
+        comb: Callable[[Points], Points] | None = None, deep: Float[np.ndarray, " n"] | float = 0.0,
+    ) -> Curves:  # fmt: skip
+        """Strands that start in a direction, fall, follow the comb and stay above the skin.
+
+        lift: how far above it, deep: and how much farther with each unit of length, for hair lies on hair.
+        """
         at, towards, step = roots.at.copy(), unit(direction), (length / (points - 1))[:, None]
         strands = [at]
         for number in range(1, points):
-            room = lift * min(1, 4 * number / points)
+            room = lift * min(1, 5 * number / points) + deep * (step[:, 0] * number)
             towards = towards + fall * step * _DOWN + (0 if comb is None else comb(at) * step)
             towards = unit(towards + jitter * draws.standard_normal(at.shape))
             at = at + towards * step
-            nearest = self.used[self.tree.query(at)[1]]
-            normal = self.normals[nearest]
-            above = ((at - self.points[nearest]) * normal).sum(1)
+            above, normal = self.above(at)
             pushed = np.clip(room - above, 0, None)[:, None]
             at = at + normal * pushed
             inwards = np.minimum((towards * normal).sum(1), 0)[:, None]
@@ -90,154 +117,264 @@ class Skin:
             strands.append(at)
         return np.stack(strands, 1)
 
-
-def hairline(at: Points) -> Float[np.ndarray, " n"]:
-    """How far inside the hair's border a point of the skin lies; below 0 outside."""
-    x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
-    front = y - (1.10 - 0.22 * np.clip(x - 0.25, 0, 1) ** 2 - 1.05 * np.clip(-0.62 - z, 0, 1.7))
-    front = front - 0.10 * np.exp(-(((x - 0.72) / 0.2) ** 2)) * (z > -0.9)
-    ear = np.maximum(np.abs(y + 0.28) / 0.72, np.abs(z + 1.42) / 0.42)
-    nape = y + 1.15 + 0.3 * np.clip(z + 2.4, 0, 1)
-    inside = np.minimum(np.where(z < -1.75, np.maximum(front, 0.3), front), nape)
-    return np.where((ear < 1) & (x > 0.95), -0.2, inside)
+    def outside(self, strands: Curves, room: float = 0.012) -> Curves:
+        """Strands pushed out of the skin."""
+        flat = strands[:, 1:].reshape(-1, 3)
+        above, normal = self.above(flat)
+        close = above > -0.6
+        flat = flat + normal * (np.clip(room - above, 0, None) * close)[:, None]
+        return np.concatenate([strands[:, :1], flat.reshape(len(strands), -1, 3)], 1)
 
 
-def grows(at: Points) -> Bool[np.ndarray, " n"]:
-    """Where hair of the head grows, with a ragged border."""
-    ragged = 0.05 * np.sin(at[:, 0] * 37 + 11 * at[:, 2]) + 0.04 * np.sin(at[:, 1] * 53 - 17 * at[:, 0])
-    return hairline(at) + ragged > 0
+def scalp(at: Points) -> Float[np.ndarray, " n"]:
+    """How dense hair of the head grows: thinner within a finger's breadth of its border."""
+    return np.clip(0.5 + hairline(at) * 7, 0, 1)
 
 
-def locks(roots: Roots, count: int, draws: np.random.Generator) -> Int[np.ndarray, " n"]:
+def locks(at: Points, count: int, draws: Draws) -> Int[np.ndarray, " n"]:
     """The number of each root's lock."""
-    centers = roots.at[draws.choice(len(roots.at), count, replace=False)]
-    return np.asarray(cKDTree(centers).query(roots.at)[1])
+    centers = at[draws.choice(len(at), count, replace=False)]
+    return np.asarray(cKDTree(centers).query(at)[1])
+
+
+def clumped(grown: Grown, tight: float, draws: Draws, power: float = 1.3) -> Curves:
+    """Strands drawn to the middle one of their lock, towards the tips by that share."""
+    strands, lock = grown.strands, grown.lock
+    count = lock.max() + 1
+    held = np.maximum(np.bincount(lock, minlength=count), 1)
+    middle = np.stack([np.bincount(lock, grown.roots.at[:, k], count) / held for k in range(3)], 1)
+    away = ((grown.roots.at - middle[lock]) ** 2).sum(1)
+    order = np.lexsort((away, lock))
+    first = order[np.searchsorted(lock[order], np.arange(count)).clip(0, len(lock) - 1)]
+    share = np.linspace(0, 1, strands.shape[1])[None, :, None] ** power
+    pull = tight * draws.uniform(0.5, 1.0, (len(lock), 1, 1)) * share
+    return np.asarray(strands + pull * (strands[first[lock]] - strands))
+
+
+def strayed(strands: Curves, lock: Int[np.ndarray, " n"], amount: float, draws: Draws) -> Curves:
+    """Locks that each bend a way of their own, more towards their tips."""
+    share = np.linspace(0, 1, strands.shape[1])[None, :, None]
+    bend = amount * draws.standard_normal((2, lock.max() + 1, 1, 3))
+    return np.asarray(strands + bend[0][lock] * share**1.5 + 0.7 * bend[1][lock] * share * np.sin(3 * share))
 
 
 def curled(
-    strands: Float[np.ndarray, "n k 3"], radius: float, turns: float, phase: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, "n k 3"]:
-    """Strands as helices around their paths. turns: in radians a unit of length."""
+    strands: Curves, radius: float | np.ndarray, turns: float | np.ndarray, phase: Float[np.ndarray, " n"],
+    straight: float = 0.3,
+) -> Curves:  # fmt: skip
+    """Strands as helices around their paths, wide from that length on. turns: in radians a unit of length."""
     along = np.linalg.norm(np.diff(strands, axis=1, prepend=strands[:, :1]), axis=2).cumsum(1)
     tangent = unit(np.gradient(strands, axis=1))
-    side = unit(np.cross(tangent, np.array([0, 1.0, 0.3])))
+    side = unit(np.cross(tangent, np.array([0, 0.3, 1.0])))
     other = np.cross(tangent, side)
-    angle, size = phase[:, None] + turns * along, radius * np.clip(along / 0.3, 0, 1)[..., None]
+    angle = phase[:, None] + np.reshape(turns, (-1, 1)) * along
+    size = (np.reshape(radius, (-1, 1)) * np.clip(along / straight, 0, 1) ** 1.5)[..., None]
     return np.asarray(strands + size * (side * np.cos(angle)[..., None] + other * np.sin(angle)[..., None]))
 
 
-def away_from_face(at: Points) -> Points:
-    """A pull that parts hair before the face, and draws what hangs towards the neck."""
+PARTING = 0.24
+
+
+def long_fall(at: Points) -> Points:
+    """The pull on long hair: from its parting to the sides, off the face, then down beside the cheeks."""
     x, y, z = at[:, :1], at[:, 1:2], at[:, 2:]
-    before = np.clip((z + 1.15) / 0.6, 0, 1) * np.clip(1.45 - np.abs(x), 0, 1.2) * (y < 1.6)
-    hanging = np.clip(-0.6 - y, 0, 1)
-    side = np.where(x > 0.12, 1.0, -1.0)
-    return np.concatenate([3.2 * before * side - 0.10 * hanging * x, 0 * y, -3.2 * before - 0.15 * hanging], 1)
+    side = np.where(x > PARTING, 1.0, -1.0)
+    high = np.clip((y - 0.9) / 0.7, 0, 1)
+    before = np.clip((z + 0.75) / 0.5, 0, 1) * np.clip(1.30 - np.abs(x), 0, 1) * (y < 1.75)
+    below = np.clip(-1.2 - y, 0, 1.2)
+    across = side * (0.9 * high + 3.4 * before) - 0.16 * below * x
+    return np.concatenate([across, 0.0 * y, -0.35 * high - 2.3 * before - 0.10 * below], 1)
 
 
-def long_hair(skin: Skin, draws: np.random.Generator, points: int, count: int = 4500) -> tuple[Strands, Roots]:
-    """Hair that is parted beside the middle and falls to one height."""
-    roots = skin.roots(count, grows, draws)
+def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float) -> Grown:
+    """Hair that is parted beside the middle and falls to the shoulders. body: how far it stands off the skull."""
+    roots = skin.roots(count, scalp, draws)
     at = roots.at
-    side = np.where(at[:, :1] > 0.22, 1.0, -1.0)
+    side = np.where(at[:, :1] > PARTING, 1.0, -1.0)
     high = np.clip((at[:, 1:2] - 0.7) / 1.0, 0, 1)
-    lock = locks(roots, 220, draws)
-    strayed = 0.12 * draws.standard_normal((220, 3))[lock]
-    start = (
-        side * np.array([1.0, 0.0, -0.45]) * (0.25 + 0.75 * high)
-        + (1 - high) * _DOWN * 1.2
-        + 0.35 * roots.normal
-        + strayed
-    )
-    length = at[:, 1] + 3.3 + 0.55 * high[:, 0] + 0.10 * draws.standard_normal(len(at))
-    lift = (0.03 + 0.16 * draws.random(len(at))) * (0.5 + 0.5 * high[:, 0])
-    strands = skin.grow(roots, start, length, points, draws, lift, 1.7, 0.012, away_from_face)
-    inner = (np.abs(strands[..., 0]) < 0.88) & (strands[..., 1] < 0.95) & (strands[..., 2] > -0.85)
-    kept = ~inner.any(1)
-    roots = roots.take(kept)
-    return (strands[kept], roots.corners, roots.weights), roots
+    lock = locks(at, 260, draws)
+    start = side * np.array([1.0, 0.0, -0.30]) * (0.2 + 0.8 * high) + (1 - high) * _DOWN + 0.45 * roots.normal
+    start = start + 0.10 * draws.standard_normal((260, 3))[lock]
+    length = at[:, 1] + 3.15 + 0.50 * high[:, 0]
+    layer = draws.random(len(at))
+    lift = 0.02 + body * layer * (0.45 + 0.55 * high[:, 0])
+    strands = skin.grow(roots, start, length, points, draws, lift, 1.5, 0.010, long_fall, 0.02 * layer)
+    inner = (np.abs(strands[..., 0]) < 0.92) & (strands[..., 1] < 0.95) & (strands[..., 2] > -0.7)
+    return Grown(strands, roots, lock).take(~inner.any(1))
 
 
-def short_hair(skin: Skin, draws: np.random.Generator) -> Strands:
-    """Hair combed from the crown forwards and to the sides, shorter there."""
-    roots = skin.roots(4800, grows, draws)
-    away = unit(roots.at - CROWN)
-    along = unit(away - (away * roots.normal).sum(1, keepdims=True) * roots.normal)
-    high = np.clip((roots.at[:, 1] - 0.8) / 1.0, 0, 1)
-    lock = locks(roots, 420, draws)
-    turn = 0.35 * draws.standard_normal(420)[lock][:, None]
-    start = along + 0.45 * turn * np.cross(roots.normal, along) + roots.normal * (0.22 + 0.30 * high[:, None])
-    length = (0.22 + 0.50 * high) * np.exp(0.15 * draws.standard_normal(len(high)))
-    return skin.grow(roots, start, length, 7, draws, 0.03 + 0.05 * high, 0.35, 0.03), roots.corners, roots.weights
+def straight_hair(skin: Skin, draws: Draws) -> Grown:
+    """Long and smooth."""
+    grown = long_hair(skin, draws, 18, 6200, 0.15)
+    strands = strayed(clumped(grown, 0.55, draws), grown.lock, 0.035, draws)
+    return grown._replace(strands=skin.outside(strands))
 
 
-def coily_hair(skin: Skin, draws: np.random.Generator) -> Strands:
-    """Coils that stand off the head."""
-    roots = skin.roots(5600, grows, draws)
-    lock = locks(roots, 1500, draws)
-    out = unit(roots.at - np.array([0, 0.6, -1.5]))
-    start = 0.5 * roots.normal + 0.7 * out + 0.3 * draws.standard_normal((1500, 3))[lock]
-    length = 0.85 * np.exp(0.10 * draws.standard_normal(len(lock)))
-    strands = skin.grow(roots, start, length, 12, draws, 0.02, 0.0, 0.10)
-    return curled(strands, 0.06, 24.0, draws.uniform(0, 6.3, 1500)[lock]), roots.corners, roots.weights
+def wavy_hair(skin: Skin, draws: Draws) -> Grown:
+    """Long, with waves that neighbors share."""
+    grown = long_hair(skin, draws, 24, 5600, 0.22)
+    count = grown.lock.max() + 1
+    strands = strayed(clumped(grown, 0.65, draws), grown.lock, 0.05, draws)
+    phase = 1.3 * grown.roots.at[:, 0] + 0.9 * draws.standard_normal(count)[grown.lock]
+    phase = phase + 0.22 * draws.standard_normal(len(grown.lock))
+    turns = 4.2 * np.exp(0.12 * draws.standard_normal(count))[grown.lock]
+    return grown._replace(strands=skin.outside(curled(strands, 0.085, turns, phase, 0.9)))
 
 
-def gathered_hair(
-    skin: Skin, draws: np.random.Generator, knot: Float[np.ndarray, " 3"], points: int
-) -> tuple[Roots, np.ndarray]:
+def curly_hair(skin: Skin, draws: Draws) -> Grown:
+    """Long ringlets with some loose hair between them."""
+    grown = long_hair(skin, draws, 34, 4800, 0.34)
+    lock = locks(grown.roots.at, 330, draws)
+    grown = grown._replace(lock=lock)
+    strands = strayed(clumped(grown, 0.80, draws, 0.8), lock, 0.11, draws)
+    phase = draws.uniform(0, 6.3, 330)[lock] + 0.45 * draws.standard_normal(len(lock))
+    turns = 9.0 * np.exp(0.18 * draws.standard_normal(330))[lock]
+    radius = 0.105 * np.exp(0.20 * draws.standard_normal(330))[lock]
+    return grown._replace(strands=skin.outside(curled(strands, radius, turns, phase, 0.5)))
+
+
+def along_skull(roots: Roots, way: Points) -> Points:
+    """The part of a way that runs along the skin."""
+    return unit(way - (way * roots.normal).sum(1, keepdims=True) * roots.normal)
+
+
+def crop(
+    skin: Skin, draws: Draws, way: Callable[[Points], Points], top: float, sides: float, rise: float, stray: float,
+    fall: float = 0.25,
+) -> Grown:  # fmt: skip
+    """Short hair along a way: so long on top and at the sides, rising so steeply; stray: how locks differ."""
+    roots = skin.roots(7600, scalp, draws)
+    at, normal = roots.at, roots.normal
+    high = np.clip((at[:, 1] - 0.85) / 0.65, 0, 1)
+    lock = locks(at, 520, draws)
+    along = along_skull(roots, way(at))
+    turn = stray * draws.standard_normal(520)[lock][:, None] * (0.3 + 0.7 * high[:, None])
+    edge = np.clip(hairline(at) / 0.25, 0.35, 1)
+    start = along + turn * np.cross(normal, along) + normal * (0.10 + rise * high[:, None])
+    length = (sides + (top - sides) * high) * (0.55 + 0.45 * edge)
+    length *= np.exp(0.13 * draws.standard_normal(520)[lock] + 0.06 * draws.standard_normal(len(at)))
+    lift = 0.012 + 0.05 * high * draws.random(len(at))
+    strands = skin.grow(roots, start, length, 8, draws, lift, fall, 0.02, None, 0.10 * draws.random(len(at)) * high)
+    grown = Grown(strands, roots, lock)
+    return grown._replace(strands=skin.outside(clumped(grown, 0.5, draws)))
+
+
+def from_crown(at: Points) -> Points:
+    """Away from the whorl at the crown; down at the sides."""
+    away = unit(at - CROWN)
+    low = np.clip((0.9 - at[:, 1:2]) / 0.5, 0, 1)
+    return away + low * (_DOWN + np.array([0, 0, -0.35]))
+
+
+def from_parting(at: Points) -> Points:
+    """From a parting at one side over the top, forwards a little; the sides lie back and down."""
+    side = np.where(at[:, :1] > 0.62, 1.0, -1.0)
+    high = np.clip((at[:, 1:2] - 0.8) / 0.5, 0, 1)
+    over = side * np.array([1.0, 0.10, 0.0]) + np.array([0, 0, 0.25]) * np.clip(at[:, 2:] + 1.0, -1, 0.6)
+    return high * over + (1 - high) * (1.0 * _DOWN + np.array([0, 0, -0.7]))
+
+
+def backwards(at: Points) -> Points:
+    """Back over the top; back and down at the sides."""
+    high = np.clip((at[:, 1:2] - 0.6) / 0.6, 0, 1)
+    return np.array([0, 0.12, -1.0]) + (1 - high) * 0.9 * _DOWN - 0.12 * at[:, :1] * np.array([1.0, 0, 0])
+
+
+def coily_hair(skin: Skin, draws: Draws) -> Grown:
+    """Coils that stand off the head, in a round shape."""
+    roots = skin.roots(6400, scalp, draws)
+    lock = locks(roots.at, 1500, draws)
+    out = unit(roots.at - np.array([0, 0.45, -1.35]))
+    start = 0.35 * roots.normal + 0.9 * out + 0.22 * draws.standard_normal((1500, 3))[lock]
+    edge = np.clip(0.35 + hairline(roots.at) / 0.5, 0.35, 1)
+    length = 0.78 * edge * np.exp(0.07 * draws.standard_normal(1500)[lock]) * draws.uniform(0.8, 1.0, len(lock))
+    strands = skin.grow(roots, start, length, 14, draws, 0.02, 0.0, 0.06)
+    grown = Grown(strands, roots, lock)
+    strands = clumped(grown, 0.6, draws, 0.8)
+    phase = draws.uniform(0, 6.3, 1500)[lock] + 0.5 * draws.standard_normal(len(lock))
+    return grown._replace(strands=skin.outside(curled(strands, 0.055, 30.0, phase, 0.10)))
+
+
+def locs(skin: Skin, draws: Draws) -> Grown:
+    """Ropes that hang from all over the head, each a strand to be drawn wide."""
+    grown = long_hair(skin, draws, 18, 420, 0.30)
+    lock = np.arange(len(grown.lock))
+    strands = strayed(grown.strands, lock, 0.07, draws)
+    strands = curled(strands, 0.03, 3.0, draws.uniform(0, 6.3, len(lock)), 0.3)
+    return Grown(skin.outside(strands, 0.05), grown.roots, lock)
+
+
+def gathered_hair(skin: Skin, draws: Draws, knot: Float[np.ndarray, " 3"], points: int, count: int) -> Grown:
     """Hair drawn back to a knot."""
-    roots = skin.roots(3600, grows, draws)
+    roots = skin.roots(count, scalp, draws)
     way = knot - roots.at
-    length = np.linalg.norm(way, axis=1) * 1.05
-    start = way * 0.6 + roots.normal * 0.15
-    return roots, skin.grow(roots, start, length, points, draws, 0.05, 0.0, 0.006, lambda at: 3.0 * unit(knot - at))
-
-
-def bun(skin: Skin, draws: np.random.Generator) -> Strands:
-    """A knot at the back of the head, wound of a third of the strands."""
-    roots, strands = gathered_hair(skin, draws, KNOT, 12)
-    count, turn = 1300, np.linspace(0, 2.2, 12)[None, :, None]
-    axis = unit(draws.standard_normal((count, 3)))
-    side = unit(np.cross(axis, draws.standard_normal((count, 3))))
-    wound = side[:, None] * np.cos(turn) + np.cross(axis, side)[:, None] * np.sin(turn)
-    wound = KNOT + np.array([0, 0.42, 0.05]) + 0.62 * (0.8 + 0.2 * draws.random((count, 1, 1))) * wound
-    pick = draws.integers(0, len(strands), count)
-    both = np.concatenate([strands, wound]), np.concatenate([roots.corners, roots.corners[pick]])
-    return *both, np.concatenate([roots.weights, roots.weights[pick]])
-
-
-def ponytail(skin: Skin, draws: np.random.Generator) -> Strands:
-    """Hair drawn back, whose ends hang beside the neck."""
-    roots, strands = gathered_hair(skin, draws, TAIL, 10)
-    count, points = 1400, 10
-    pick = draws.integers(0, len(strands), count)
-    down = np.linspace(0, 1, points)[None, :, None]
-    spread = 0.10 * draws.standard_normal((count, 1, 3)) * (0.3 + down) * np.array([1.6, 0.2, 0.8])
-    path = (
-        TAIL
-        + np.array([0.95, 0, 0]) * np.sin(down * 1.7)
-        + np.array([0, 0.55, -0.45]) * np.sin(down * np.pi) * (down < 0.9)
+    length = np.linalg.norm(way, axis=1) * 1.12
+    lock = locks(roots.at, 300, draws)
+    start = along_skull(roots, way) + 0.12 * roots.normal + 0.05 * draws.standard_normal((300, 3))[lock]
+    layer = draws.random(len(lock))
+    strands = skin.grow(
+        roots, start, length, points, draws, 0.015 + 0.05 * layer, 0.0, 0.006, lambda at: 2.6 * unit(knot - at)
     )
-    hung = path + down * np.array([0.15, -3.2, 0.5]) + spread
-    tail = np.broadcast_to(hung, (count, points, 3))
-    both = np.concatenate([strands, tail]), np.concatenate([roots.corners, roots.corners[pick]])
-    return *both, np.concatenate([roots.weights, roots.weights[pick]])
+    reach = np.clip(np.linalg.norm(strands - knot, axis=2)[..., None] / 0.5, 0, 1)
+    strands = knot + (strands - knot) * (0.35 + 0.65 * reach)
+    grown = Grown(strands, roots, lock)
+    return grown._replace(strands=skin.outside(clumped(grown, 0.4, draws)))
 
 
-def fringe(skin: Skin, draws: np.random.Generator) -> Strands:
+def joined(drawn: Grown, more: Curves, lock: Int[np.ndarray, " m"], draws: Draws) -> Grown:
+    """Gathered hair, then more strands that go with roots picked from it."""
+    pick = draws.integers(0, len(drawn.lock), len(more))
+    roots = Roots(*(np.concatenate([part, part[pick]]) for part in drawn.roots))
+    both = np.concatenate([drawn.lock, drawn.lock.max() + 1 + lock])
+    return Grown(np.concatenate([drawn.strands, more]), roots, both)
+
+
+def bun(skin: Skin, draws: Draws) -> Grown:
+    """A knot high at the back of the head, wound of a quarter of the strands."""
+    drawn = gathered_hair(skin, draws, KNOT, 12, 5200)
+    count, turn = 1800, np.linspace(0, 2.4, 12)[None, :, None]
+    lock = draws.integers(0, 40, count)
+    axis = unit(draws.standard_normal((40, 3)) * np.array([1.0, 0.6, 1.0]))[lock] + 0.10 * draws.standard_normal(
+        (count, 3)
+    )
+    axis = unit(axis)
+    side = unit(np.cross(axis, unit(draws.standard_normal((40, 3)))[lock] + 0.25 * draws.standard_normal((count, 3))))
+    wound = side[:, None] * np.cos(turn) + np.cross(axis, side)[:, None] * np.sin(turn)
+    shells = 0.62 * (0.80 + 0.20 * draws.random((count, 1, 1)) ** 0.5) * np.array([1.0, 0.85, 0.8])
+    return joined(drawn, KNOT + np.array([0, 0.42, 0.10]) + shells * wound, lock, draws)
+
+
+def ponytail(skin: Skin, draws: Draws) -> Grown:
+    """Hair drawn back, whose ends hang over one shoulder."""
+    drawn = gathered_hair(skin, draws, TAIL, 12, 5200)
+    count, down = 1800, np.linspace(0, 1, 12)[None, :, None]
+    lock = draws.integers(0, 60, count)
+    wide = 0.17 * np.sin(np.clip(down * 1.25 + 0.12, 0, 1) * np.pi) ** 0.6 + 0.02
+    spread = draws.standard_normal((60, 1, 3))[lock] * 0.8 + 0.45 * draws.standard_normal((count, 1, 3))
+    up = np.array([0, 0.55, -0.30]) * np.sin(np.clip(down * 2.2, 0, 1) * np.pi)
+    swung = np.array([1.35, 0, 0]) * np.sin(down * 1.7) + np.array([0, -3.3, 0]) * down**1.25
+    path = TAIL + up + swung + np.array([0, 0, 1.5]) * np.clip(down - 0.25, 0, 1)
+    tail = path + wide * spread * np.array([1.0, 0.3, 0.9])
+    return joined(drawn, np.broadcast_to(tail, (count, 12, 3)), lock, draws)
+
+
+def fringe(skin: Skin, draws: Draws) -> Grown:
     """Hair over the forehead, down to the brows."""
 
-    def above(at: Points) -> Bool[np.ndarray, " n"]:
-        return grows(at) & (hairline(at) < 0.75) & (at[:, 2] > -1.35) & (np.abs(at[:, 0]) < 1.0) & (at[:, 1] > 0.9)
+    def above(at: Points) -> Float[np.ndarray, " n"]:
+        ahead = (hairline(at) < 0.70) & (at[:, 2] > -1.35) & (np.abs(at[:, 0]) < 1.0) & (at[:, 1] > 0.9)
+        return scalp(at) * ahead
 
-    roots = skin.roots(1300, above, draws)
-    lock = locks(roots, 60, draws)
-    aside = 0.16 * draws.standard_normal(60)[lock][:, None] + 0.25 * roots.at[:, :1]
-    start = np.array([0, 0.15, 1.0]) + aside * np.array([1.0, 0, 0]) + 0.35 * roots.normal
-    length = (
-        roots.at[:, 1] - 0.42 + 0.55 * np.clip(-0.4 - roots.at[:, 2], 0, 1) + 0.13 * draws.standard_normal(len(lock))
-    )
-    return skin.grow(roots, start, length, 9, draws, 0.05, 2.2, 0.012), roots.corners, roots.weights
+    roots = skin.roots(2200, above, draws)
+    lock = locks(roots.at, 80, draws)
+    aside = 0.13 * draws.standard_normal(80)[lock][:, None] + 0.22 * roots.at[:, :1] - 0.12
+    start = np.array([0, 0.25, 1.0]) + aside * np.array([1.0, 0, 0]) + 0.35 * roots.normal
+    back = np.clip(0.1 - roots.at[:, 2], 0, 1.2)
+    length = roots.at[:, 1] - 0.48 + 0.75 * back + (0.05 * draws.standard_normal(80) + 0.04)[lock]
+    layer = draws.random(len(lock))
+    strands = skin.grow(roots, start, length, 10, draws, 0.03 + 0.05 * layer, 2.0, 0.010, None, 0.03)
+    grown = Grown(strands, roots, lock)
+    return grown._replace(strands=skin.outside(clumped(grown, 0.6, draws)))
 
 
 def brow_line(x: np.ndarray) -> np.ndarray:
@@ -247,72 +384,114 @@ def brow_line(x: np.ndarray) -> np.ndarray:
     )
 
 
-def brows(skin: Skin, draws: np.random.Generator) -> Strands:
-    """Both brows."""
+def brows(skin: Skin, draws: Draws) -> Grown:
+    """Both brows: upright at their heads, then swept aside, the upper hairs down and the lower ones up."""
 
-    def inside(at: Points) -> Bool[np.ndarray, " n"]:
+    def off(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
-        thick = np.interp(x, [0.16, 0.24, 0.5, 0.78, 0.97], [0.0, 0.060, 0.058, 0.030, 0.0])
-        off = np.abs(at[:, 1] - brow_line(x)) / np.maximum(thick, 1e-6)
-        return (off < 0.4 + 0.6 * np.abs(np.sin(at[:, 0] * 91 + at[:, 1] * 57))) & (at[:, 2] > -0.9) & (thick > 0)
+        thick = np.interp(x, [0.15, 0.22, 0.30, 0.55, 0.80, 0.98], [0.0, 0.055, 0.075, 0.070, 0.036, 0.006])
+        return np.asarray((at[:, 1] - brow_line(x)) / np.maximum(thick, 1e-3))
 
-    roots = skin.roots(900, inside, draws)
+    def dense(at: Points) -> Float[np.ndarray, " n"]:
+        x = np.abs(at[:, 0])
+        along = np.interp(x, [0.15, 0.26, 0.40, 0.85, 0.98], [0.0, 0.55, 1.0, 0.9, 0.2])
+        return np.clip(1.25 - off(at) ** 2, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.15) * (x < 0.98)
+
+    roots = skin.roots(1100, dense, draws)
     side, x = np.sign(roots.at[:, :1]), np.abs(roots.at[:, :1])
-    start = side * np.array([1, 0, -0.25]) + np.array([0, 0.9, 0]) * (1 - np.clip((x - 0.17) / 0.3, 0, 1))
-    start = (
-        start
-        - np.array([0, 0.45, 0]) * np.clip(x - 0.55, 0, 1)
-        + 0.15 * draws.standard_normal(x.shape)
-        + 0.2 * roots.normal
-    )
-    length = 0.12 * np.exp(0.2 * draws.standard_normal(len(x)))
-    return skin.grow(roots, start, length, 4, draws, 0.004, 0.0, 0.02), roots.corners, roots.weights
+    upright = 1 - np.clip((x - 0.18) / 0.28, 0, 1)
+    start = side * np.array([1, 0, -0.25]) * (1 - 0.75 * upright) + np.array([0, 1.0, 0]) * (0.15 + 0.75 * upright)
+    start = start - np.array([0, 0.38, 0]) * np.clip(off(roots.at), -0.8, 1)[:, None] * (1 - upright)
+    start = start - np.array([0, 0.55, 0]) * np.clip(x - 0.60, 0, 1)
+    start = start + 0.13 * draws.standard_normal(roots.at.shape) + 0.22 * roots.normal
+    length = (0.10 + 0.05 * np.clip(1 - np.abs(x[:, 0] - 0.5) / 0.4, 0, 1)) * np.exp(0.2 * draws.standard_normal(len(x)))
+    strands = skin.grow(roots, start, length, 4, draws, 0.006, 0.0, 0.02)
+    return Grown(strands, roots, np.arange(len(x)))
 
 
-def beard(skin: Skin, draws: np.random.Generator) -> Strands:
+def beard_density(at: Points) -> Float[np.ndarray, " n"]:
+    """How dense a beard grows, with soft borders: mustache, chin, jaw and before the ears."""
+    x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
+    soft = lambda inside, width: np.clip(0.5 + inside / width, 0, 1)  # noqa: E731
+    mouth = soft(np.sqrt((x / 0.47) ** 2 + ((y + 1.13) / 0.165) ** 2) - 1, 0.10)
+    lip = soft(-0.80 - y, 0.05) * soft(y + 1.25, 0.1) * soft(0.50 - x, 0.12) * (z > -0.25)
+    lip = lip * (0.45 + 0.55 * np.clip(x / 0.10, 0, 1))
+    soul = soft(0.10 - x, 0.12) * soft(-1.2 - y, 0.08)
+    below = soft(-1.42 - y + 0.20 * np.clip(x, 0, 0.5), 0.16)
+    chin = np.maximum(below, soul) * soft(0.62 - x, 0.2) * (z > -0.7)
+    corner = soft(x - 0.42, 0.10) * soft(0.62 - x, 0.15) * soft(-0.95 - y, 0.2) * (z > -0.4)
+    cheek = soft(-1.02 - 0.10 * np.sin(x * 7) + 0.75 * np.clip(x - 0.72, 0, 0.35) / 0.35 * (z < 0.2) - y, 0.22)
+    jaw = cheek * soft(x - 0.45, 0.3)
+    ear = soft(x - 0.98, 0.06) * soft(-0.35 - y, 0.25) * soft(-0.45 - z, 0.2)
+    every = np.max([lip, chin, 0.9 * corner, jaw, ear], axis=0) * mouth
+    neck = soft(y + 2.12 + 0.25 * np.clip(x - 0.3, 0, 1), 0.25)
+    return np.asarray(every * neck * soft(z + 1.16, 0.12) * (y < -0.4))
+
+
+def beard(skin: Skin, draws: Draws) -> Grown:
     """A full beard with its mustache; other styles leave parts of it out."""
-
-    def inside(at: Points) -> Bool[np.ndarray, " n"]:
-        x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
-        lips = (x / 0.46) ** 2 + ((y + 1.13) / 0.17) ** 2 < 1
-        mustache = (x < 0.50) & (y < -0.82) & (y > -1.17) & (z > -0.25)
-        chin = (x < 0.60) & (y < -1.2) & (z > -0.7)
-        cheek = -0.98 - 0.55 * np.clip(1.0 - x, 0, 1) * (x > 0.3)
-        jaw = (y < cheek) & (y > -2.05) | (x > 0.95) & (y < -0.5) & (z < -0.4) & (z > -1.25) & (y > -1.7)
-        return (mustache | chin | jaw) & ~lips & (z > -1.4) & (y > -2.2)
-
-    roots = skin.roots(5200, inside, draws)
-    kept = roots.normal[:, 1] > -0.94
-    roots = roots.take(kept)
-    low = roots.at[:, 1:2] > -1.17
-    start = roots.normal * 0.4 + np.array([0, -1, 0.1]) + np.sign(roots.at[:, :1]) * np.array([0.4, 0, 0]) * low
-    start = start + 0.22 * draws.standard_normal(start.shape)
-    length = (
-        0.36
-        * np.exp(0.25 * draws.standard_normal(len(start)))
-        * np.clip(0.45 + (-0.6 - roots.at[:, 1]) * 0.6, 0.35, 1.1)
-    )
-    strands = skin.grow(roots, start, length, 5, draws, 0.01, 0.4, 0.07)
-    return curled(strands, 0.015, 12.0, draws.uniform(0, 6.3, len(start))), roots.corners, roots.weights
+    roots = skin.roots(7000, beard_density, draws)
+    roots = roots.take(roots.normal[:, 1] > -0.96)
+    at, x = roots.at, roots.at[:, :1]
+    mustache = ((at[:, 1] > -1.17) & (np.abs(at[:, 0]) < 0.52) & (at[:, 2] > -0.25))[:, None]
+    lock = locks(at, 420, draws)
+    down = np.array([0, -1.0, 0.15]) - 0.25 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.5)
+    start = np.where(mustache, np.sign(x) * np.array([0.8, 0, 0]) + np.array([0, -0.65, 0.1]), down)
+    start = start + 0.35 * roots.normal + 0.16 * draws.standard_normal((420, 3))[lock]
+    start = start + 0.10 * draws.standard_normal(at.shape)
+    low = np.clip(0.42 + (-0.75 - at[:, 1]) * 0.62, 0.30, 1.15)
+    length = 0.40 * np.where(mustache[:, 0], 0.48, low) * np.exp(0.14 * draws.standard_normal(len(at)))
+    length *= np.clip(0.35 + beard_density(at), 0.4, 1)
+    strands = skin.grow(roots, start, length, 6, draws, 0.008, 0.5, 0.04)
+    grown = Grown(strands, roots, lock)
+    strands = curled(clumped(grown, 0.45, draws), 0.012, 11.0, draws.uniform(0, 6.3, 420)[lock], 0.2)
+    return grown._replace(strands=skin.outside(strands, 0.005))
 
 
-def grooms(held: Held) -> dict[str, Strands]:
-    """All grooms by name."""
-    skin, draws = Skin(held), np.random.Generator(np.random.Philox(key=44))
-    straight, _ = long_hair(skin, draws, 18)
-    base, roots = long_hair(skin, draws, 26)
-    lock = locks(roots, 220, draws)
-    phase = draws.uniform(0, 6.3, 220)[lock] + 0.25 * draws.standard_normal(len(lock))
-    wavy = curled(base[0], 0.075, 4.6, phase), *base[1:]
-    base, roots = long_hair(skin, draws, 34)
-    lock = locks(roots, 420, draws)
-    phase = draws.uniform(0, 6.3, 420)[lock] + 0.15 * draws.standard_normal(len(lock))
-    curly = curled(base[0], 0.115, 10.5, phase), *base[1:]
+def shades(grown: Grown, draws: Draws) -> np.ndarray:
+    """The logarithm of each strand's pigment over that of all, most of it shared by its lock; 100 for 1."""
+    own = 0.07 * draws.standard_normal(len(grown.lock)) + 0.10 * draws.standard_normal(grown.lock.max() + 1)[grown.lock]
+    return np.clip(np.rint(100 * own), -127, 127).astype(np.int8)
+
+
+def packed_groom(grown: Grown, draws: Draws) -> dict[str, np.ndarray]:
+    """Arrays of the file. Points are whole numbers that follow from the two before them and a stored change."""
+    mixed = draws.permutation(len(grown.lock))
+    grown = grown.take(mixed)
+    whole = np.rint(grown.strands / _STEP)
+    found, before, ahead = [whole[:, 0]], whole[:, 0], whole[:, 0]
+    changes = []
+    for k in range(1, whole.shape[1]):
+        guess = 2 * ahead - before if k > 1 else ahead
+        change = np.clip(whole[:, k] - guess, -32767, 32767)
+        before, ahead = ahead, guess + change
+        changes.append(change)
+    corners, weights = grown.roots.corners, np.rint(grown.roots.weights[:, :2] * 255)
+    del found
     return {
-        "cropped": short_hair(skin, draws), "coily": coily_hair(skin, draws), "curly": curly, "wavy": wavy,
-        "straight": straight, "ponytail": ponytail(skin, draws), "bun": bun(skin, draws), "fringe": fringe(skin, draws),
-        "brows": brows(skin, draws), "beard": beard(skin, draws),
+        "roots": corners.astype(np.uint16), "weights": weights.astype(np.uint8), "starts": whole[:, 0].astype(np.int16),
+        "changes": np.stack(changes, 1).astype(np.int16), "shade": shades(grown, draws),
+        "step": np.array([_STEP], np.float32),
     }  # fmt: skip
+
+
+def grooms(held: Held) -> dict[str, np.ndarray]:
+    """Arrays of the file for all grooms."""
+    skin = Skin(held)
+    growers: dict[str, Callable[[Draws], Grown]] = {
+        "textured": lambda d: crop(skin, d, from_crown, 0.52, 0.17, 0.55, 0.45),
+        "parted": lambda d: crop(skin, d, from_parting, 0.95, 0.22, 0.42, 0.10, 0.5),
+        "slicked": lambda d: crop(skin, d, backwards, 0.90, 0.26, 0.22, 0.08, 0.2),
+        "coily": lambda d: coily_hair(skin, d), "locs": lambda d: locs(skin, d), "curly": lambda d: curly_hair(skin, d),
+        "wavy": lambda d: wavy_hair(skin, d), "straight": lambda d: straight_hair(skin, d),
+        "ponytail": lambda d: ponytail(skin, d), "bun": lambda d: bun(skin, d), "fringe": lambda d: fringe(skin, d),
+        "brows": lambda d: brows(skin, d), "beard": lambda d: beard(skin, d),
+    }  # fmt: skip
+    found = {}
+    for number, (name, grower) in enumerate(growers.items()):
+        draws = np.random.Generator(np.random.Philox(key=440 + number))
+        found |= {f"groom_{name}_{part}": values for part, values in packed_groom(grower(draws), draws).items()}
+    return found
 
 
 def farthest(
@@ -416,3 +595,14 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
             f"worn_{name}_tint": np.concatenate(tint).astype(np.float32),
         }  # fmt: skip
     return found
+
+
+def main() -> None:
+    """Grows all anew in the file."""
+    with np.load(FACTS / FILE, allow_pickle=False) as archive:
+        held = {name: archive[name] for name in archive.files if not name.startswith(("groom_", "worn_"))}
+    np.savez_compressed(FACTS / FILE, **held, **worn_meshes(held), **grooms(held))
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from PIL import Image
 
-from tools.head_grooms import grooms, worn_meshes
+from tools.head_grooms import FACTS, grooms, worn_meshes
 from tools.head_landmarks import landmark_anchors
 from transect.generators.faceworld.mesh.asset import FILE
 from transect.generators.faceworld.mesh.kernels import find_normals, rasterize
@@ -218,11 +218,8 @@ def head_of(folder: Path) -> dict[str, np.ndarray]:
 def main(folder: str) -> None:
     """Writes the file."""
     held = head_of(Path(folder))
-    held |= worn_meshes(held)
-    for name, (strands, roots, weights) in grooms(held).items():
-        held[f"groom_{name}_roots"], held[f"groom_{name}_weights"] = roots.astype(np.uint16), weights.astype(np.float16)
-        held |= {f"groom_{name}_{key}": value for key, value in packed(strands[None]).items()}
-    np.savez_compressed(Path("src/transect/generators/faceworld/facts") / FILE, **held)
+    held |= worn_meshes(held) | grooms(held)
+    np.savez_compressed(FACTS / FILE, **held)
 
 
 if __name__ == "__main__":

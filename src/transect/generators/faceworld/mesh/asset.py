@@ -15,11 +15,15 @@ FILE = "head.npz"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groom:
-    """Strands [n, k, 3] on the mean head, from root to tip; vertices and weights of each root's triangle."""
+    """Strands [n, k, 3] on the mean head, from root to tip; vertices and weights of each root's triangle.
+
+    shade: factor on each strand's pigment.
+    """
 
     strands: Float[np.ndarray, "n k 3"]
     roots: Int32[np.ndarray, "n 3"]
     weights: Float[np.ndarray, "n 3"]
+    shade: Float[np.ndarray, " n"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,9 +106,17 @@ def _unpacked(held: Mapping[str, np.ndarray], name: str) -> Float[np.ndarray, ..
 
 
 def _groom(held: Mapping[str, np.ndarray], name: str) -> Groom:
-    strands = np.ascontiguousarray(_unpacked(held, f"groom_{name}")[0])
-    roots, weights = held[f"groom_{name}_roots"], held[f"groom_{name}_weights"]
-    return Groom(strands, roots.astype(np.int32), weights.astype(np.float32))
+    """Each point goes on from the two before it by a stored change."""
+    starts, changes, roots, weights, shade, step = (
+        held[f"groom_{name}_{part}"] for part in ("starts", "changes", "roots", "weights", "shade", "step")
+    )
+    ways = np.cumsum(changes, axis=1, dtype=np.int64)
+    whole = np.concatenate([starts[:, None], starts[:, None] + np.cumsum(ways, axis=1)], 1)
+    first = weights.astype(np.float32) / 255
+    every = np.concatenate([first, 1 - first.sum(1, keepdims=True)], 1)
+    return Groom(
+        (whole * float(step[0])).astype(np.float32), roots.astype(np.int32), every, np.exp(shade / 100).astype(np.float32)
+    )
 
 
 def _worn(held: Mapping[str, np.ndarray], name: str) -> WornMesh:

@@ -10,17 +10,16 @@ import numpy as np
 from jaxtyping import Bool, Float, Int32, UInt8
 
 from transect.generators.faceworld.attributes import CLOTHES, GLASSES, PATTERNS
-from transect.generators.faceworld.mesh import hair, shading, worn
+from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import ambient_of, key_of, skin_colors, skin_surface, zones
 from transect.generators.faceworld.mesh.kernels import (
     find_normals,
-    paint_strands,
-    place_strands,
     rasterize,
     read_shadow,
     scatter,
 )
+from transect.generators.faceworld.mesh.strands import Hair
 from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values, face_vertices, pose_of, rest_shape
 
 _SHADOW = 160
@@ -30,8 +29,6 @@ _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 _NECKLINE = {"crew neck": -2.62, "v-neck": -2.50, "shirt": -2.45, "turtleneck": -2.12}
 _SCATTERED, _STEPS = np.array([0.35, 0.60, 0.70], np.float32), 5
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
-_BACK = np.array([0.0, 0.35, -1.45])
-"""The middle of the hair's mass."""
 
 
 class Colors(NamedTuple):
@@ -127,13 +124,15 @@ def _scene(
 
 
 def _lit(
-    p: Values, scene: Scene, normals: Float[np.ndarray, "v 3"], towards: Float[np.ndarray, " 3"], pose: Pose
+    p: Values, scene: Scene, normals: Float[np.ndarray, "v 3"], towards: Float[np.ndarray, " 3"], pose: Pose, worn_: Hair
 ) -> np.ndarray:
     """Irradiance of every vertex; writes the share of key light into the scene's surface."""
     held, count = asset(), len(asset().mean)
     shadow = _shadow(scene, towards)
     sky = np.ones(len(scene.posed), np.float32)
-    sky[:count] = np.clip(held.sky, 0.04, 1)
+    key_left, sky_left = worn_.shade(scene.posed[:count])
+    shadow[:count] *= key_left
+    sky[:count] = np.clip(held.sky, 0.04, 1) * sky_left
     ambient, key = ambient_of(p, normals), key_of(towards, normals)
     light = (ambient * sky[:, None] + key * _LIGHT_COLOR * (shadow * (0.45 + 0.55 * sky))[:, None]).astype(np.float32)
     scene.surface[:, 1] = shadow * (0.4 + 0.6 * sky)
@@ -175,7 +174,8 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     normals = np.empty_like(scene.posed)
     find_normals(scene.posed, scene.faces, normals)
     towards = _direction(p)
-    light = _lit(p, scene, normals, towards, pose)
+    strands = Hair(p, rest - asset().mean, pose, towards, size)
+    light = _lit(p, scene, normals, towards, pose, strands)
     buffers = Buffers.empty(size)
     rasterize(pose.project(scene.posed, size), scene.faces, *buffers)
     picture = np.repeat(np.repeat(background, samples_of(len(background)), 0), samples_of(len(background)), 1)
@@ -189,7 +189,8 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     )  # fmt: skip
     front = _front(buffers, scene)
     _draw_lashes(p, scene.posed, pose, buffers, picture)
-    _draw_hair(p, colors, rest - held.mean, pose, towards, buffers, picture, label)
+    buffers.depth[label == shading.HEADWEAR] += 0.3  # a hat lies over what is next to it
+    strands.paint(colors.hair, _LIGHT_COLOR, buffers.depth, picture, label)
     seen = _draw_lenses(p, lens, pose, buffers, picture)
     return Drawing(
         picture, label, seen, front & np.isin(label, (shading.BARE, shading.LIPS, shading.EYE, shading.BEARD))
@@ -253,38 +254,6 @@ def _draw_lashes(p: Values, posed: Float[np.ndarray, "v 3"], pose: Pose, buffers
     rasterize(pose.project(posed, len(picture)), _solid()[2], *found)
     kept = 0.60 - 0.22 * p["makeup"] + 0.15 * (p["face_shape"] - 0.5)
     picture[found.nearest >= 0] *= np.float32(kept)
-
-
-def _draw_hair(
-    p: Values, colors: Colors, shift: Float[np.ndarray, "v 3"], pose: Pose, towards: Float[np.ndarray, " 3"],
-    buffers: Buffers, picture: np.ndarray, label: UInt8[np.ndarray, "h w"],
-) -> None:  # fmt: skip
-    """Brows, beard and hair of the head; a hat lies over what is next to it."""
-    buffers.depth[label == shading.HEADWEAR] += 0.3
-    back = pose.turn(_BACK[None])[0]
-    sky = ambient_of(p, np.array([[0.0, 0.4, 0.6]], np.float32))[0]
-    light = np.stack([towards, 1.15 * _LIGHT_COLOR, sky, back]).astype(np.float32)
-    for strands in (hair.brow_hair(p), hair.facial_hair(p), *hair.head_hair(p)):
-        if strands is None:
-            continue
-        groom, drawn = strands.groom, hair.thinned(strands, len(picture))
-        points, screen = np.empty_like(groom.strands), np.empty_like(groom.strands)
-        stretch = strands.stretch.astype(np.float32)
-        place_strands(
-            groom.strands,
-            groom.roots,
-            groom.weights,
-            shift,
-            stretch,
-            drawn,
-            *pose.numbers(len(picture)),
-            points,
-            screen,
-        )
-        pigment = (0.85 * colors.hair if strands.code != shading.HAIR else colors.hair).astype(np.float32)
-        wide = max(1, round(len(picture) / 500)) + (strands.name in ("bun", "ponytail"))
-        look = np.array([strands.cover, 0.03, strands.shine, wide, strands.code, strands.roots], np.float32)
-        paint_strands(points, screen, drawn, strands.shade, pigment, light, look, buffers.depth, picture, label)
 
 
 def _draw_lenses(

@@ -17,41 +17,41 @@ RIM = 0.45
 """Height on the mean head above which a hat hides hair."""
 _FINE = 512
 """Points across a drawing from which all strands are drawn."""
-_GATHERED = 3600
-"""Strands of a ponytail that are drawn back; the others hang."""
+_GATHERED = 5200
+"""About so many strands of a ponytail and a bun are drawn back."""
+_WIDE = 0.013
+"""Width of a strand, which stands for a few hairs, in distances between the eyes."""
 
 
 class Strands(NamedTuple):
-    """A groom, how much longer each strand is than there, its first and end points that are drawn, its pigment.
+    """A groom, how much longer each strand is than there, between which of its points it is drawn.
 
-    cover: of a line; shine; code: their label; roots: how much darker roots are.
+    cover: of a line; shine; code: their label; width; tip: share of the width at the tip; under: coverage and width of
+    the dark undercoat, 0 for none, and every which strand makes it.
     """
 
     name: str
     groom: Groom
     stretch: Float[np.ndarray, " n"]
-    drawn: Int32[np.ndarray, "n 2"]
-    shade: Float[np.ndarray, " n"]
+    spans: Float[np.ndarray, "n 2"]
     cover: float
     shine: float
     code: int
-    roots: float
+    width: float = _WIDE
+    tip: float = 0.25
+    under: tuple[float, float, int] = (1.0, 0.075, 5)
 
 
-@functools.cache
-def _varied(name: str) -> Float[np.ndarray, " n"]:
-    """The pigment of each strand over that of all."""
-    count = len(asset().grooms[name].strands)
-    draws = np.random.Generator(np.random.Philox(key=len(name)))
-    return np.exp(0.20 * draws.standard_normal(count)).astype(np.float32)
-
-
-def thinned(strands: Strands, size: int) -> Int32[np.ndarray, "n 2"]:
-    """What is drawn on so many points across: fewer strands of the head where each covers more of the picture."""
-    if strands.code != HAIR or size >= _FINE:
-        return strands.drawn
-    kept = order(strands.name) < max(size / _FINE, 0.5)
-    return np.where(kept[:, None], strands.drawn, 0).astype(np.int32)
+def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
+    """How far inside the hair's border a place of the mean head's skin lies; below 0 outside."""
+    x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
+    border = np.interp(z, [-1.02, -0.96, -0.80, -0.68, -0.52, -0.30, 0.0], [-0.50, -0.45, -0.10, 0.35, 0.78, 1.00, 1.17])
+    temples = 0.10 * np.exp(-(((x - 0.70) / 0.18) ** 2)) * (z > -0.6)
+    front = y - border - temples + 0.03 * np.exp(-((x / 0.15) ** 2))
+    ear = np.sqrt(((y + 0.36) / 0.60) ** 2 + ((z + 1.42) / 0.42) ** 2) - 1
+    nape = y + 1.15 + 0.3 * np.clip(z + 2.4, 0, 1)
+    inside = np.minimum(np.where(z < -1.75, np.maximum(front, 0.3), front), nape)
+    return np.asarray(np.where(x > 0.95, np.minimum(inside, 0.5 * ear), inside))
 
 
 @functools.cache
@@ -69,69 +69,122 @@ def balding(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
 
 
 @functools.cache
-def _first_below(name: str) -> Int32[np.ndarray, " n"]:
-    """The first point of each strand below a hat's rim."""
-    below = asset().grooms[name].strands[..., 1] < RIM
-    return np.asarray(np.where(below.any(1), below.argmax(1), below.shape[1]), dtype=np.int32)
+def mirrored(name: str) -> Groom:
+    """A groom with left and right exchanged: every second head is parted on its other side."""
+    groom, mean = asset().grooms[name], asset().mean
+    used = np.unique(groom.roots)
+    flipped = mean[used] * np.array([-1.0, 1.0, 1.0], np.float32)
+    nearest = np.array([np.argmin(((mean - point) ** 2).sum(1)) for point in flipped])
+    roots = nearest[np.searchsorted(used, groom.roots)].astype(np.int32)
+    flip = groom.strands * np.array([-1.0, 1.0, 1.0], np.float32)
+    return Groom(np.ascontiguousarray(flip), roots, groom.weights, groom.shade)
+
+
+@functools.lru_cache(maxsize=64)
+def _crossing(name: str, height: float) -> Float[np.ndarray, " n"]:
+    """Where each strand first falls below a height, in points along it."""
+    y = asset().grooms[name].strands[..., 1]
+    below = y < height
+    after = np.where(below.any(1), below.argmax(1), y.shape[1] - 1)
+    before = np.maximum(after - 1, 0)
+    rows = np.arange(len(y))
+    fall = y[rows, before] - y[rows, after]
+    share = np.clip((y[rows, before] - height) / np.where(fall > 1e-6, fall, 1), 0, 1)
+    found = np.where(below.any(1) & (after > 0), before + share, after)
+    return np.asarray(found, dtype=np.float32)
+
+
+def _variant(p: Values) -> str:
+    """The groom that is drawn: some styles have several, by the person's own habits."""
+    style = HAIR_STYLES[int(p["hair_style"])]
+    if style == "cropped":
+        kind = p["hair_parting"]
+        return "slicked" if kind < -0.75 else ("parted" if kind > 0.25 else "textured")
+    if style == "coily":
+        return "locs" if p["hair_curl"] > 0.9 else "coily"
+    return style
 
 
 def head_hair(p: Values) -> list[Strands]:
     """Hair of the head, and the fringe."""
     style, hat = HAIR_STYLES[int(p["hair_style"])], HATS[int(p["hat"])]
-    if style == "bald" or hat == "headscarf":
+    if style == "bald" or hat in ("headscarf", "hood"):
         return []
-    length, volume = p["hair_length"], p["hair_volume"]
-    groom = asset().grooms[style]
-    count, points = groom.strands.shape[:2]
-    stretch, used = np.full(count, 1 + 0.22 * volume), np.full(count, points)
-    if style in ("bun", "ponytail"):
-        stretch[:] = 1.0
-    if style == "cropped":
-        stretch *= 0.30 + 0.90 * length
-    elif style == "coily":
-        stretch *= (0.28 + 0.92 * length) * (0.4 if hat != "none" else 1)
-    elif style == "ponytail":
-        used[_GATHERED:] = max(3, round(points * (0.4 + 0.6 * length)))
-    elif style != "bun":
-        used[:] = max(4, round(points * (0.30 + 0.70 * length)))
-    first = np.zeros(count, dtype=np.int32) if hat == "none" else _first_below(style)
-    kept = _kept(style, p)
-    drawn = np.stack([first, np.where(kept, used, 0)], 1).astype(np.int32)
-    strands = [Strands(style, groom, stretch, drawn, _varied(style), 0.85, _shine(style), HAIR, 0.65)]
+    name = _variant(p)
+    groom = mirrored(name) if p["hair_fall"] < 0 else asset().grooms[name]
+    count = len(groom.strands)
+    stretch, last = _grown(name, p, hat != "none")
+    first = np.zeros(count, np.float32) if hat == "none" else _crossing(name, RIM)
+    spans = np.stack([first, np.where(_kept(name, p), last, 0)], 1).astype(np.float32)
+    strands = [_made(name, groom, stretch, spans)]
     if p["bangs"] > 0.02 and p["baldness"] < 0.4 and hat == "none" and style != "coily":
         strands.append(_fringe(p))
     return strands
 
 
-def _shine(style: str) -> float:
-    return {"coily": 0.35, "curly": 0.6, "cropped": 0.6}.get(style, 1.0)
+def _grown(name: str, p: Values, pressed: bool) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """How much longer each strand is than in its groom, and the point at which it is cut."""
+    count, points = asset().grooms[name].strands.shape[:2]
+    length, stretch = p["hair_length"], np.full(count, 1 + 0.12 * p["hair_volume"])
+    last = np.full(count, points - 1.0)
+    if name in ("textured", "parted", "slicked"):
+        stretch *= 0.16 + 0.94 * length
+    elif name == "coily":
+        stretch *= (0.20 + 0.95 * length) * (0.4 if pressed else 1)
+    elif name == "ponytail":
+        stretch[:] = 1.0
+        last[_tail(name)] = (points - 1) * (0.40 + 0.60 * length)
+    elif name == "bun":
+        stretch[:] = 1.0
+    else:
+        ragged = 0.10 * (order(name) - 0.5)
+        last = np.minimum(last, _crossing(name, round(-0.75 - 2.1 * length, 3)) + ragged * points / 4)
+        last = np.maximum(last, 2.0)
+    return stretch, last
+
+
+@functools.cache
+def _tail(name: str) -> np.ndarray:
+    """Strands that do not lie on the head."""
+    strands = asset().grooms[name].strands
+    return np.asarray(np.abs(strands[:, 0] - strands[:, 1]).max(1) * 0 + (strands[:, 0, 2] < -2.9) > 0)
+
+
+def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"]) -> Strands:
+    shine = {"coily": 0.25, "locs": 0.35, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
+    made = Strands(name, groom, stretch, spans, 0.8, shine, HAIR)
+    if name == "locs":
+        return made._replace(width=0.085, tip=0.7, under=(1.0, 0.11, 1))
+    if name == "coily":
+        return made._replace(under=(1.0, 0.06, 5), tip=0.6)
+    return made
 
 
 def _kept(name: str, p: Values) -> np.ndarray:
     """Strands that hair loss and the hairline leave; a bald crown keeps a few."""
     groom = asset().grooms[name]
     at = groom.strands[:, 0]
-    lost = balding(at) * (0.85 + 0.3 * order(name)) > 1.02 - 0.95 * p["baldness"]
-    high = (at[:, 1] < 1.10 + 0.06 * p["hairline"]) & (at[:, 2] > -0.75) & (p["hairline"] > 0)
+    lost = balding(at) * (0.92 + 0.16 * order(name)) > 1.02 - 0.95 * p["baldness"]
+    high = (hairline(at) < 0.06 * p["hairline"]) & (at[:, 2] > -0.75) & (p["hairline"] > 0)
     return np.asarray(~lost & ~high) if p["baldness"] > 0 else ~high
 
 
 def _fringe(p: Values) -> Strands:
-    groom = asset().grooms["fringe"]
+    groom = mirrored("fringe") if p["hair_fall"] < 0 else asset().grooms["fringe"]
     count, points = groom.strands.shape[:2]
-    used = np.full(count, max(3, round(points * min(1, 0.35 + 0.65 * p["bangs"]))))
+    last = (points - 1) * min(1, 0.40 + 0.60 * p["bangs"])
     kept = (order("fringe") < 0.35 + 0.9 * p["bangs"]) & _kept("fringe", p)
-    drawn = np.stack([np.zeros(count), np.where(kept, used, 0)], 1).astype(np.int32)
-    return Strands("fringe", groom, np.ones(count), drawn, _varied("fringe"), 0.85, 0.8, HAIR, 0.5)
+    spans = np.stack([np.zeros(count), np.where(kept, last, 0)], 1).astype(np.float32)
+    return Strands("fringe", groom, np.ones(count), spans, 0.8, 0.9, HAIR)
 
 
 def brow_hair(p: Values) -> Strands:
     """Brows, thicker on masculine faces and by the person's own thickness."""
     groom = asset().grooms["brows"]
     count, points = groom.strands.shape[:2]
-    share = min(max(0.62 + 0.16 * p["brow_thickness"] + 0.20 * (p["face_shape"] - 0.5), 0.25), 1.0)
-    drawn = np.stack([np.zeros(count), np.where(order("brows") < share, points, 0)], 1).astype(np.int32)
-    return Strands("brows", groom, np.full(count, 0.95), drawn, _varied("brows"), 0.55, 0.1, BARE, 0.1)
+    share = min(max(0.62 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
+    spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
+    return Strands("brows", groom, np.full(count, 1.0), spans, 0.65, 0.1, BARE, 0.012, 0.1, (0.10, 0.04, 1))
 
 
 def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
@@ -151,10 +204,11 @@ def facial_hair(p: Values) -> Strands | None:
     style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
     groom = asset().grooms["beard"]
     count, points = groom.strands.shape[:2]
-    grown = 0.10 + 0.08 * amount if style == "stubble" else 0.15 + 0.95 * amount
+    short = style == "stubble"
+    grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
     kept = beard_regions(groom.strands[:, 0])[style] & (order("beard") < 0.25 + 0.75 * amount**0.5)
-    drawn = np.stack([np.zeros(count), np.where(kept, points, 0)], 1).astype(np.int32)
-    stretch = np.full(count, grown)
+    spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
+    under = (0.0, 0.0, 1) if short else (0.35 * amount, 0.05, 2)
     return Strands(
-        "beard", groom, stretch, drawn, _varied("beard"), 0.45 if style == "stubble" else 0.7, 0.4, BEARD, 0.5
+        "beard", groom, np.full(count, grown), spans, 0.40 if short else 0.6, 0.35, BEARD, 0.011, 0.15, under
     )

@@ -189,119 +189,276 @@ def place_strands(
     weights: Float[np.ndarray, "n 3"],
     moved: Float[np.ndarray, "v 3"],
     stretch: Float[np.ndarray, " n"],
-    drawn: Int32[np.ndarray, "n 2"],
+    spans: Float[np.ndarray, "n 2"],
     rotation: Float[np.ndarray, "3 3"],
     pivot: Float[np.ndarray, " 3"],
     neck: Float[np.ndarray, " 2"],
     camera: Float[np.ndarray, " 4"],
     points: Float[np.ndarray, "n k 3"],
     screen: Float[np.ndarray, "n k 3"],
+    counts: Int32[np.ndarray, " n"],
 ) -> None:
     """Strands on a person: each goes with its root, is stretched from it, turned with the head and projected.
 
-    moved: of vertices, from the mean head. drawn: as in paint_strands; all else stays unwritten. neck, camera: as
-    Pose.turn and Pose.project use them: height and width of the bend; middle, its height, distance and focal length.
+    moved: of vertices, from the mean head. spans: between which of its points each strand is drawn, fractions too.
+    counts: how many points that gives; the others stay unwritten. neck, camera: as Pose.turn and Pose.project use them:
+    height and width of the bend; middle, its height, distance and focal length.
     """
     one = np.float32(1)
+    most = strands.shape[1]
     for s in range(strands.shape[0]):
-        first, end = drawn[s, 0], drawn[s, 1]
-        if end - first < 2:
+        first, last = spans[s, 0], min(spans[s, 1], np.float32(most - 1))
+        if last - first < np.float32(0.3):
+            counts[s] = 0
             continue
+        count = min(most, int(np.ceil(last - first)) + 1)
+        counts[s] = count
         sx, sy, sz = np.float32(0), np.float32(0), np.float32(0)
         for k in range(3):
             w, v = weights[s, k], roots[s, k]
             sx, sy, sz = sx + w * moved[v, 0], sy + w * moved[v, 1], sz + w * moved[v, 2]
         rx, ry, rz = strands[s, 0, 0], strands[s, 0, 1], strands[s, 0, 2]
         grown = stretch[s]
-        for i in range(first, end):
-            x = rx + sx + (strands[s, i, 0] - rx) * grown
-            y = ry + sy + (strands[s, i, 1] - ry) * grown
-            z = rz + sz + (strands[s, i, 2] - rz) * grown
+        for j in range(count):
+            at = first + (last - first) * np.float32(j) / np.float32(count - 1)
+            i = min(int(at), most - 2)
+            t = at - np.float32(i)
+            x = rx + sx + (strands[s, i, 0] + t * (strands[s, i + 1, 0] - strands[s, i, 0]) - rx) * grown
+            y = ry + sy + (strands[s, i, 1] + t * (strands[s, i + 1, 1] - strands[s, i, 1]) - ry) * grown
+            z = rz + sz + (strands[s, i, 2] + t * (strands[s, i + 1, 2] - strands[s, i, 2]) - rz) * grown
             follows = one / (one + np.exp(min(-(y - neck[0]) / neck[1], np.float32(60))))
             px, py, pz = x - pivot[0], y - pivot[1], z - pivot[2]
             tx = pivot[0] + rotation[0, 0] * px + rotation[0, 1] * py + rotation[0, 2] * pz
             ty = pivot[1] + rotation[1, 0] * px + rotation[1, 1] * py + rotation[1, 2] * pz
             tz = pivot[2] + rotation[2, 0] * px + rotation[2, 1] * py + rotation[2, 2] * pz
             x, y, z = x + (tx - x) * follows, y + (ty - y) * follows, z + (tz - z) * follows
-            points[s, i, 0], points[s, i, 1], points[s, i, 2] = x, y, z
+            points[s, j, 0], points[s, j, 1], points[s, j, 2] = x, y, z
             away = camera[2] - z
             scale = camera[3] / away
-            screen[s, i, 0] = camera[0] + x * scale
-            screen[s, i, 1] = camera[0] - (y - camera[1]) * scale
-            screen[s, i, 2] = -away
+            screen[s, j, 0] = camera[0] + x * scale
+            screen[s, j, 1] = camera[0] - (y - camera[1]) * scale
+            screen[s, j, 2] = -away
 
 
 @compiled
-def paint_strands(  # noqa: C901
+def fill_volume(
     points: Float[np.ndarray, "n k 3"],
-    screen: Float[np.ndarray, "n k 3"],
-    drawn: Int32[np.ndarray, "n 2"],
+    counts: Int32[np.ndarray, " n"],
+    corner: Float[np.ndarray, " 3"],
+    cell: float,
+    weight: float,
+    volume: Float[np.ndarray, "a b c"],
+) -> None:
+    """Adds the length of strands to the cells in which they lie."""
+    for s in range(points.shape[0]):
+        for i in range(counts[s] - 1):
+            dx = points[s, i + 1, 0] - points[s, i, 0]
+            dy = points[s, i + 1, 1] - points[s, i, 1]
+            dz = points[s, i + 1, 2] - points[s, i, 2]
+            x = int((points[s, i, 0] + np.float32(0.5) * dx - corner[0]) / cell)
+            y = int((points[s, i, 1] + np.float32(0.5) * dy - corner[1]) / cell)
+            z = int((points[s, i, 2] + np.float32(0.5) * dz - corner[2]) / cell)
+            if 0 <= x < volume.shape[0] and 0 <= y < volume.shape[1] and 0 <= z < volume.shape[2]:
+                volume[x, y, z] += np.float32(weight) * np.sqrt(dx * dx + dy * dy + dz * dz)
+
+
+@compiled
+def light_volume(
+    hair: Float[np.ndarray, "a b c"],
+    solid: Float[np.ndarray, "a b c"],
+    towards: Float[np.ndarray, " 3"],
+    steps: int,
+    out: Float[np.ndarray, "a b c 3"],
+) -> None:
+    """What lies between each cell and the light, in cells: out[..., 0] of hair alone and out[..., 1] with what is
+    solid; out[..., 2]: hair and solid on the way to open sky, by five ways.
+    """
+    a, b, c = hair.shape
+    half = np.float32(0.5)
+    for x in range(a):
+        for y in range(b):
+            for z in range(c):
+                through, whole = half * hair[x, y, z], half * hair[x, y, z]
+                for k in range(1, steps):
+                    i = int(x + half + towards[0] * k)
+                    j = int(y + half + towards[1] * k)
+                    m = int(z + half + towards[2] * k)
+                    if i < 0 or j < 0 or m < 0 or i >= a or j >= b or m >= c:
+                        break
+                    through += hair[i, j, m]
+                    whole += hair[i, j, m] + solid[i, j, m]
+                out[x, y, z, 0] = through
+                out[x, y, z, 1] = whole
+                out[x, y, z, 2] = 0
+    for way in range(5):
+        share = np.float32(0.34) if way == 0 else (np.float32(0.30) if way == 1 else np.float32(0.12))
+        first, second, third = (b, a, c) if way == 0 or way == 4 else ((c, a, b) if way == 1 else (a, b, c))
+        for i in range(second):
+            for j in range(third):
+                gone = np.float32(0)
+                for k in range(first):
+                    if way == 0:
+                        x, y, z = i, b - 1 - k, j
+                    elif way == 4:
+                        x, y, z = i, k, j
+                    elif way == 1:
+                        x, y, z = i, j, c - 1 - k
+                    elif way == 2:
+                        x, y, z = k, i, j
+                    else:
+                        x, y, z = a - 1 - k, i, j
+                    own = hair[x, y, z] + solid[x, y, z]
+                    out[x, y, z, 2] += share * np.exp(-(gone + half * hair[x, y, z]))
+                    gone = min(gone + own, np.float32(30))
+
+
+@compiled
+def read_volume(
+    points: Float[np.ndarray, "n 3"],
+    corner: Float[np.ndarray, " 3"],
+    cell: float,
+    volume: Float[np.ndarray, "a b c 3"],
+    out: Float[np.ndarray, "n 3"],
+) -> None:
+    """The volume's three values at each point, between the middles of its cells; those of its border beyond it."""
+    half = np.float32(0.5)
+    a, b, c = volume.shape[:3]
+    for n in range(points.shape[0]):
+        u = min(max((points[n, 0] - corner[0]) / np.float32(cell) - half, np.float32(0)), np.float32(a - 1.001))
+        v = min(max((points[n, 1] - corner[1]) / np.float32(cell) - half, np.float32(0)), np.float32(b - 1.001))
+        w = min(max((points[n, 2] - corner[2]) / np.float32(cell) - half, np.float32(0)), np.float32(c - 1.001))
+        x, y, z = int(u), int(v), int(w)
+        u, v, w = u - x, v - y, w - z
+        for k in range(3):
+            near = (volume[x, y, z, k] * (1 - u) + volume[x + 1, y, z, k] * u) * (1 - v)
+            near += (volume[x, y + 1, z, k] * (1 - u) + volume[x + 1, y + 1, z, k] * u) * v
+            far = (volume[x, y, z + 1, k] * (1 - u) + volume[x + 1, y, z + 1, k] * u) * (1 - v)
+            far += (volume[x, y + 1, z + 1, k] * (1 - u) + volume[x + 1, y + 1, z + 1, k] * u) * v
+            out[n, k] = near * (1 - w) + far * w
+
+
+@compiled
+def light_strands(
+    points: Float[np.ndarray, "n k 3"],
+    counts: Int32[np.ndarray, " n"],
+    seen: Float[np.ndarray, "n k 2"],
     shade: Float[np.ndarray, " n"],
     pigment: Float[np.ndarray, " 3"],
     light: Float[np.ndarray, "4 3"],
-    look: Float[np.ndarray, " 6"],
-    depth: Float[np.ndarray, "h w"],
-    picture: Float[np.ndarray, "h w 3"],
-    label: UInt8[np.ndarray, "h w"],
+    shine: float,
+    out: Float[np.ndarray, "n k 3"],
 ) -> None:
-    """Lines of hair, lit as fibers (Kajiya & Kay 1989, doi:10.1145/74334.74361).
+    """Radiance of points of strands: a diffuse share, a white lobe shifted to the tip and one in the hair's own color
+    shifted to the root (Marschner et al. 2003, doi:10.1145/882262.882345, by the tangents of Scheuermann 2004).
 
-    drawn: the first point of each strand that is drawn, and the one after the last. shade: factor on its pigment.
-    light: direction, key color, ambient color, middle of the hair's mass. look: coverage, bias of depth, shine, width
-    in pixels, label, darkness of roots.
+    seen: share of the key light and of the sky at each point. shade: factor on each strand's pigment. light: direction,
+    key color, ambient color, middle of the hair's mass.
     """
-    height, width = depth.shape
-    one, zero = np.float32(1), np.float32(0)
-    cover, bias, shine, brush, code, roots = look[0], look[1], look[2], int(look[3]), int(look[4]), look[5]
-    colors = np.empty((points.shape[1], 3), np.float32)
+    one, zero, half = np.float32(1), np.float32(0), np.float32(0.5)
+    hx, hy, hz = light[0, 0], light[0, 1], light[0, 2] + one
+    scale = one / np.sqrt(hx * hx + hy * hy + hz * hz + np.float32(1e-6))
+    hx, hy, hz = hx * scale, hy * scale, hz * scale
     for s in range(points.shape[0]):
-        first, count = drawn[s, 0], drawn[s, 1]
-        if count - first < 2:
-            continue
-        for i in range(first, count):
-            a, b = max(first, i - 1), min(count - 1, i + 1)
+        count = counts[s]
+        # A fixed jitter of each strand's scales keeps highlights from being one line.
+        turn = np.float32(0.10) * np.float32((s * 7919) % 97 - 48) / np.float32(48)
+        for i in range(count):
+            a, b = max(0, i - 1), min(count - 1, i + 1)
             tx, ty = points[s, b, 0] - points[s, a, 0], points[s, b, 1] - points[s, a, 1]
             tz = points[s, b, 2] - points[s, a, 2]
             scale = one / np.sqrt(tx * tx + ty * ty + tz * tz + np.float32(1e-12))
             tx, ty, tz = tx * scale, ty * scale, tz * scale
+            nx, ny, nz = points[s, i, 0] - light[3, 0], points[s, i, 1] - light[3, 1], points[s, i, 2] - light[3, 2]
+            if ny < 0:
+                ny *= np.float32(0.25)
+            along = nx * tx + ny * ty + nz * tz
+            nx, ny, nz = nx - along * tx, ny - along * ty, nz - along * tz
+            scale = one / np.sqrt(nx * nx + ny * ny + nz * nz + np.float32(1e-6))
+            nx, ny, nz = nx * scale, ny * scale, nz * scale
             along = tx * light[0, 0] + ty * light[0, 1] + tz * light[0, 2]
             across = np.sqrt(max(zero, one - along * along))
-            lobe = max(zero, across * np.sqrt(max(zero, one - tz * tz)) - along * tz)
-            mx, my, mz = points[s, i, 0] - light[3, 0], points[s, i, 1] - light[3, 1], points[s, i, 2] - light[3, 2]
-            if my < 0:
-                my *= np.float32(0.3)
-            scale = one / np.sqrt(mx * mx + my * my + mz * mz + np.float32(1e-12))
-            facing = (mx * light[0, 0] + my * light[0, 1] + mz * light[0, 2]) * scale
-            facing = max(np.float32(0.05), np.float32(0.25) + np.float32(0.75) * facing)
-            open_ = one - roots + roots * np.sqrt(np.float32(i) / (count - 1))
-            sky = np.float32(0.6) + np.float32(0.4) * my * scale
-            lobe2 = lobe * lobe
-            lobe4 = lobe2 * lobe2
-            lobe16 = lobe4 * lobe4 * lobe4 * lobe4
-            lobe64 = lobe16 * lobe16 * lobe16 * lobe16
+            facing = max(zero, (nx * light[0, 0] + ny * light[0, 1] + nz * light[0, 2] + np.float32(0.35)) / np.float32(1.35))
+            body = np.float32(0.35) * across + np.float32(0.65) * facing
+            to_tip = (tx + (turn - np.float32(0.12)) * nx) * hx + (ty + (turn - np.float32(0.12)) * ny) * hy
+            to_tip += (tz + (turn - np.float32(0.12)) * nz) * hz
+            to_root = (tx + (turn + np.float32(0.22)) * nx) * hx + (ty + (turn + np.float32(0.22)) * ny) * hy
+            to_root += (tz + (turn + np.float32(0.22)) * nz) * hz
+            first = max(zero, one - to_tip * to_tip)
+            second = max(zero, one - to_root * to_root)
+            first *= first
+            first *= first
+            first *= first
+            first *= first
+            first *= first * first
+            second *= second
+            second *= second
+            second *= second
+            front = min(one, max(zero, np.float32(0.2) + facing))
+            sky = half + half * ny
             for c in range(3):
                 own = pigment[c] * shade[s]
-                key = own * across * np.float32(1.25) + shine * (np.float32(0.05) * lobe64 + own * lobe16)
-                colors[i, c] = (key * facing * light[1, c] + own * sky * light[2, c]) * open_
-        for i in range(first, count - 1):
+                mirrored = shine * front * (np.float32(0.045) * first + np.float32(0.50) * own * second)
+                key = (own * np.float32(1.15) * body + mirrored) * seen[s, i, 0]
+                around = (own + np.float32(0.008) * shine) * (np.float32(0.55) + np.float32(0.45) * sky) * seen[s, i, 1]
+                out[s, i, c] = key * light[1, c] + around * light[2, c]
+
+
+@compiled
+def paint_strands(
+    screen: Float[np.ndarray, "n k 3"],
+    colors: Float[np.ndarray, "n k 3"],
+    counts: Int32[np.ndarray, " n"],
+    look: Float[np.ndarray, " 7"],
+    depth: Float[np.ndarray, "h w"],
+    picture: Float[np.ndarray, "h w 3"],
+    label: UInt8[np.ndarray, "h w"],
+) -> None:
+    """Lines of hair that taper to their tips; edges cover the share of a pixel that they do.
+
+    look: coverage, bias of depth, width in pixels, label, factor on colors, share of the width at the tip, every which
+    strand is drawn.
+    """
+    height, width = depth.shape
+    one, zero, half = np.float32(1), np.float32(0), np.float32(0.5)
+    cover, bias, wide, code, dim, tip, every = look[0], look[1], look[2], int(look[3]), look[4], look[5], int(look[6])
+    for s in range(0, screen.shape[0], every):
+        count = counts[s]
+        for i in range(count - 1):
             x0, y0, z0 = screen[s, i, 0], screen[s, i, 1], screen[s, i, 2]
             x1, y1, z1 = screen[s, i + 1, 0], screen[s, i + 1, 1], screen[s, i + 1, 2]
-            if max(x0, x1) < 0 or min(x0, x1) >= width or max(y0, y1) < 0 or min(y0, y1) >= height:
+            if max(x0, x1) < -wide or min(x0, x1) >= width + wide or max(y0, y1) < -wide or min(y0, y1) >= height + wide:
                 continue
-            steps = int(max(abs(x1 - x0), abs(y1 - y0))) + 1
-            flat = abs(x1 - x0) > abs(y1 - y0)
+            dx, dy = x1 - x0, y1 - y0
+            flat = abs(dx) > abs(dy)
+            long = max(abs(dx), abs(dy))
+            steps = int(long) + 1
+            slope = np.sqrt(dx * dx + dy * dy) / max(long, np.float32(1e-3))
+            from_tip0 = np.float32(count - 1 - i) / np.float32(count - 1)
+            per = one / np.float32(count - 1)
             for j in range(steps):
-                t = (np.float32(j) + np.float32(0.5)) / steps
-                z = z0 + t * (z1 - z0)
-                for k in range(brush):
-                    x = int(np.floor(x0 + t * (x1 - x0))) + (0 if flat else k)
-                    y = int(np.floor(y0 + t * (y1 - y0))) + (k if flat else 0)
-                    if x < 0 or y < 0 or x >= width or y >= height or z + bias <= depth[y, x]:
+                t = (np.float32(j) + half) / steps
+                left = from_tip0 - t * per
+                thick = tip + (one - tip) * min(one, np.float32(2.2) * left)
+                reach = half * wide * thick * slope
+                z = z0 + t * (z1 - z0) + bias
+                x, y = x0 + t * dx, y0 + t * dy
+                middle = y if flat else x
+                fixed = int(np.floor(x if flat else y))
+                if fixed < 0 or fixed >= (width if flat else height):
+                    continue
+                low, high = middle - reach, middle + reach
+                first, last = int(np.floor(low)), int(np.floor(high))
+                first, last = max(0, first), min((height if flat else width) - 1, last)
+                for k in range(first, last + 1):
+                    share = min(high, np.float32(k + 1)) - max(low, np.float32(k))
+                    alpha = cover * min(one, share)
+                    px, py = (fixed, k) if flat else (k, fixed)
+                    if z <= depth[py, px] or alpha <= np.float32(0.02):
                         continue
-                    if z > depth[y, x]:
-                        depth[y, x] += (z - depth[y, x]) * cover
+                    if alpha > np.float32(0.35):
+                        depth[py, px] = max(depth[py, px], z - bias)
+                        if label[py, px] != 7:  # frames stay what they are where hair lies over them
+                            label[py, px] = code
                     for c in range(3):
-                        own = colors[i, c] + t * (colors[i + 1, c] - colors[i, c])
-                        picture[y, x, c] += (own - picture[y, x, c]) * cover
-                    if label[y, x] != 7:  # frames stay what they are where hair lies over them
-                        label[y, x] = code
+                        own = dim * (colors[s, i, c] + t * (colors[s, i + 1, c] - colors[s, i, c]))
+                        picture[py, px, c] += (own - picture[py, px, c]) * alpha
