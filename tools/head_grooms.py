@@ -15,7 +15,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.spatial import cKDTree
 
 from transect.generators.faceworld.mesh.asset import FILE
-from transect.generators.faceworld.mesh.hair import hairline
+from transect.generators.faceworld.mesh.hair import beard_density, hairline
 from transect.generators.faceworld.mesh.kernels import find_normals
 
 Held: TypeAlias = Mapping[str, Any]
@@ -97,10 +97,12 @@ class Skin:
         self, roots: Roots, direction: Points, length: Float[np.ndarray, " n"], points: int, draws: Draws,
         lift: Float[np.ndarray, " n"] | float = 0.03, fall: float = 0.0, jitter: float = 0.02,
         comb: Callable[[Points], Points] | None = None, deep: Float[np.ndarray, " n"] | float = 0.0,
+        cling: float = 0.0,
     ) -> Curves:  # fmt: skip
         """Strands that start in a direction, fall, follow the comb and stay above the skin.
 
-        lift: how far above it, deep: and how much farther with each unit of length, for hair lies on hair.
+        lift: how far above it, deep: and how much farther with each unit of length, for hair lies on hair. cling: the
+        share of what is more than that by which each step of length nears the skull.
         """
         at, towards, step = roots.at.copy(), unit(direction), (length / (points - 1))[:, None]
         strands = [at]
@@ -111,7 +113,8 @@ class Skin:
             at = at + towards * step
             above, normal = self.above(at)
             pushed = np.clip(room - above, 0, None)[:, None]
-            at = at + normal * pushed
+            drawn = cling * np.clip(above - room, 0, 1) * np.clip(2 * at[:, 1], 0, 1)
+            at = at + normal * (pushed - np.minimum(drawn * step[:, 0] * 5, drawn)[:, None])
             inwards = np.minimum((towards * normal).sum(1), 0)[:, None]
             towards = np.where(pushed > 0, unit(towards - normal * inwards), towards)
             strands.append(at)
@@ -175,62 +178,72 @@ def curled(
 PARTING = 0.24
 
 
-def long_fall(at: Points) -> Points:
-    """The pull on long hair: from its parting to the sides, off the face, then down beside the cheeks."""
+def long_fall(at: Points, side: Points) -> Points:
+    """The pull on long hair: from its parting to the sides, off the face, down beside the cheeks, towards the neck."""
     x, y, z = at[:, :1], at[:, 1:2], at[:, 2:]
-    side = np.where(x > PARTING, 1.0, -1.0)
-    high = np.clip((y - 0.9) / 0.7, 0, 1)
-    before = np.clip((z + 0.75) / 0.5, 0, 1) * np.clip(1.30 - np.abs(x), 0, 1) * (y < 1.75)
-    below = np.clip(-1.2 - y, 0, 1.2)
-    across = side * (0.9 * high + 3.4 * before) - 0.16 * below * x
-    return np.concatenate([across, 0.0 * y, -0.35 * high - 2.3 * before - 0.10 * below], 1)
+    high = np.clip((y - 1.1) / 0.6, 0, 1)
+    before = np.clip((z + 0.80) / 0.5, 0, 1) * np.clip(1.28 - np.abs(x), 0, 1) * (y < 1.75)
+    below = np.clip(-1.0 - y, 0, 1.2)
+    wide = np.clip(np.abs(x) - 1.42, 0, 1)
+    across = side * (1.2 * high * np.clip(1 - np.abs(x), 0, 1) + 4.0 * before)
+    across = across - (0.06 * below * x + 2.0 * wide * np.sign(x))
+    behind = np.clip(-2.8 - z, 0, 1)
+    return np.concatenate([across, -2.0 * (1 - high), -0.35 * high - 2.8 * before - 0.06 * below + 1.5 * behind], 1)
 
 
 def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float) -> Grown:
     """Hair that is parted beside the middle and falls to the shoulders. body: how far it stands off the skull."""
     roots = skin.roots(count, scalp, draws)
     at = roots.at
-    side = np.where(at[:, :1] > PARTING, 1.0, -1.0)
+    side = np.where(at[:, :1] + 0.03 * draws.standard_normal((len(at), 1)) > PARTING, 1.0, -1.0)
     high = np.clip((at[:, 1:2] - 0.7) / 1.0, 0, 1)
     lock = locks(at, 260, draws)
-    start = side * np.array([1.0, 0.0, -0.30]) * (0.2 + 0.8 * high) + (1 - high) * _DOWN + 0.45 * roots.normal
+    start = side * np.array([1.0, 0.0, -0.30]) * (0.2 + 0.8 * high) + (1 - high) * _DOWN + 0.40 * roots.normal
     start = start + 0.10 * draws.standard_normal((260, 3))[lock]
     length = at[:, 1] + 3.15 + 0.50 * high[:, 0]
     layer = draws.random(len(at))
     lift = 0.02 + body * layer * (0.45 + 0.55 * high[:, 0])
-    strands = skin.grow(roots, start, length, points, draws, lift, 1.5, 0.010, long_fall, 0.02 * layer)
-    inner = (np.abs(strands[..., 0]) < 0.92) & (strands[..., 1] < 0.95) & (strands[..., 2] > -0.7)
-    return Grown(strands, roots, lock).take(~inner.any(1))
+    pull = lambda here: long_fall(here, side)  # noqa: E731
+    strands = skin.grow(roots, start, length, points, draws, lift, 1.0, 0.010, pull, 0.02 * layer, 0.6)
+    return Grown(strands, roots, lock)
+
+
+def off_the_face(grown: Grown, edge: float = 0.92) -> Grown:
+    """Without strands that cross face or throat, up to that far from the middle of the face."""
+    x, y, z = np.abs(grown.strands[..., 0]), grown.strands[..., 1], grown.strands[..., 2]
+    face = (x < edge) & (y < 0.95) & (z > -0.75)
+    throat = (x < 0.85) & (y < -1.0) & (z > -1.25)
+    return grown.take(~(face | throat).any(1))
 
 
 def straight_hair(skin: Skin, draws: Draws) -> Grown:
     """Long and smooth."""
-    grown = long_hair(skin, draws, 18, 6200, 0.15)
-    strands = strayed(clumped(grown, 0.55, draws), grown.lock, 0.035, draws)
-    return grown._replace(strands=skin.outside(strands))
+    grown = long_hair(skin, draws, 18, 7200, 0.17)
+    strands = strayed(clumped(grown, 0.40, draws), grown.lock, 0.030, draws)
+    return off_the_face(grown._replace(strands=skin.outside(strands)))
 
 
 def wavy_hair(skin: Skin, draws: Draws) -> Grown:
     """Long, with waves that neighbors share."""
-    grown = long_hair(skin, draws, 24, 5600, 0.22)
+    grown = long_hair(skin, draws, 24, 6400, 0.22)
     count = grown.lock.max() + 1
-    strands = strayed(clumped(grown, 0.65, draws), grown.lock, 0.05, draws)
+    strands = strayed(clumped(grown, 0.50, draws), grown.lock, 0.05, draws)
     phase = 1.3 * grown.roots.at[:, 0] + 0.9 * draws.standard_normal(count)[grown.lock]
     phase = phase + 0.22 * draws.standard_normal(len(grown.lock))
     turns = 4.2 * np.exp(0.12 * draws.standard_normal(count))[grown.lock]
-    return grown._replace(strands=skin.outside(curled(strands, 0.085, turns, phase, 0.9)))
+    return off_the_face(grown._replace(strands=skin.outside(curled(strands, 0.085, turns, phase, 0.9))), 0.85)
 
 
 def curly_hair(skin: Skin, draws: Draws) -> Grown:
     """Long ringlets with some loose hair between them."""
-    grown = long_hair(skin, draws, 34, 4800, 0.34)
+    grown = long_hair(skin, draws, 32, 5400, 0.34)
     lock = locks(grown.roots.at, 330, draws)
     grown = grown._replace(lock=lock)
     strands = strayed(clumped(grown, 0.80, draws, 0.8), lock, 0.11, draws)
     phase = draws.uniform(0, 6.3, 330)[lock] + 0.45 * draws.standard_normal(len(lock))
     turns = 9.0 * np.exp(0.18 * draws.standard_normal(330))[lock]
     radius = 0.105 * np.exp(0.20 * draws.standard_normal(330))[lock]
-    return grown._replace(strands=skin.outside(curled(strands, radius, turns, phase, 0.5)))
+    return off_the_face(grown._replace(strands=skin.outside(curled(strands, radius, turns, phase, 0.5))), 0.80)
 
 
 def along_skull(roots: Roots, way: Points) -> Points:
@@ -238,45 +251,45 @@ def along_skull(roots: Roots, way: Points) -> Points:
     return unit(way - (way * roots.normal).sum(1, keepdims=True) * roots.normal)
 
 
+Way: TypeAlias = Callable[[Points, Float[np.ndarray, "n 1"]], Points]
+
+
 def crop(
-    skin: Skin, draws: Draws, way: Callable[[Points], Points], top: float, sides: float, rise: float, stray: float,
-    fall: float = 0.25,
-) -> Grown:  # fmt: skip
+    skin: Skin, draws: Draws, way: Way, top: float, sides: float, rise: float, stray: float, fall: float = 0.25
+) -> Grown:
     """Short hair along a way: so long on top and at the sides, rising so steeply; stray: how locks differ."""
-    roots = skin.roots(7600, scalp, draws)
+    roots = skin.roots(8400, scalp, draws)
     at, normal = roots.at, roots.normal
-    high = np.clip((at[:, 1] - 0.85) / 0.65, 0, 1)
-    lock = locks(at, 520, draws)
-    along = along_skull(roots, way(at))
-    turn = stray * draws.standard_normal(520)[lock][:, None] * (0.3 + 0.7 * high[:, None])
+    high = np.clip((normal[:, 1] - 0.25) / 0.45, 0, 1) * np.clip((at[:, 1] - 0.9) / 0.3, 0, 1)
+    lock = locks(at, 700, draws)
+    along = along_skull(roots, way(at, high[:, None]))
+    turn = stray * draws.standard_normal(700)[lock][:, None] * (0.3 + 0.7 * high[:, None])
     edge = np.clip(hairline(at) / 0.25, 0.35, 1)
     start = along + turn * np.cross(normal, along) + normal * (0.10 + rise * high[:, None])
-    length = (sides + (top - sides) * high) * (0.55 + 0.45 * edge)
-    length *= np.exp(0.13 * draws.standard_normal(520)[lock] + 0.06 * draws.standard_normal(len(at)))
-    lift = 0.012 + 0.05 * high * draws.random(len(at))
-    strands = skin.grow(roots, start, length, 8, draws, lift, fall, 0.02, None, 0.10 * draws.random(len(at)) * high)
+    length = (sides + (top - sides) * high) * (0.55 + 0.45 * np.maximum(edge, 0.8 * high))
+    length *= np.exp(0.12 * draws.standard_normal(700)[lock] + 0.06 * draws.standard_normal(len(at)))
+    layer = draws.random(len(at))
+    strands = skin.grow(
+        roots, start, length, 8, draws, 0.012 + 0.06 * high * layer, fall, 0.02, None, 0.14 * layer * high, 0.5
+    )
     grown = Grown(strands, roots, lock)
-    return grown._replace(strands=skin.outside(clumped(grown, 0.5, draws)))
+    return grown._replace(strands=skin.outside(clumped(grown, 0.35, draws)))
 
 
-def from_crown(at: Points) -> Points:
+def from_crown(at: Points, high: Float[np.ndarray, "n 1"]) -> Points:
     """Away from the whorl at the crown; down at the sides."""
-    away = unit(at - CROWN)
-    low = np.clip((0.9 - at[:, 1:2]) / 0.5, 0, 1)
-    return away + low * (_DOWN + np.array([0, 0, -0.35]))
+    return high * unit(at - CROWN) + (1 - high) * (_DOWN + np.array([0, 0, -0.35]))
 
 
-def from_parting(at: Points) -> Points:
+def from_parting(at: Points, high: Float[np.ndarray, "n 1"]) -> Points:
     """From a parting at one side over the top, forwards a little; the sides lie back and down."""
-    side = np.where(at[:, :1] > 0.62, 1.0, -1.0)
-    high = np.clip((at[:, 1:2] - 0.8) / 0.5, 0, 1)
-    over = side * np.array([1.0, 0.10, 0.0]) + np.array([0, 0, 0.25]) * np.clip(at[:, 2:] + 1.0, -1, 0.6)
-    return high * over + (1 - high) * (1.0 * _DOWN + np.array([0, 0, -0.7]))
+    side = np.where(at[:, :1] > 0.55, 0.7, -1.0)
+    over = side * np.array([1.0, 0, 0.0]) + np.array([0, 0, 0.35]) * np.clip(at[:, 2:] + 1.0, -1, 0.8)
+    return high * over + (1 - high) * (1.0 * _DOWN + np.array([0, 0, -0.6]))
 
 
-def backwards(at: Points) -> Points:
+def backwards(at: Points, high: Float[np.ndarray, "n 1"]) -> Points:
     """Back over the top; back and down at the sides."""
-    high = np.clip((at[:, 1:2] - 0.6) / 0.6, 0, 1)
     return np.array([0, 0.12, -1.0]) + (1 - high) * 0.9 * _DOWN - 0.12 * at[:, :1] * np.array([1.0, 0, 0])
 
 
@@ -297,11 +310,11 @@ def coily_hair(skin: Skin, draws: Draws) -> Grown:
 
 def locs(skin: Skin, draws: Draws) -> Grown:
     """Ropes that hang from all over the head, each a strand to be drawn wide."""
-    grown = long_hair(skin, draws, 18, 420, 0.30)
+    grown = long_hair(skin, draws, 18, 520, 0.26)
     lock = np.arange(len(grown.lock))
     strands = strayed(grown.strands, lock, 0.07, draws)
     strands = curled(strands, 0.03, 3.0, draws.uniform(0, 6.3, len(lock)), 0.3)
-    return Grown(skin.outside(strands, 0.05), grown.roots, lock)
+    return off_the_face(Grown(skin.outside(strands, 0.05), grown.roots, lock))
 
 
 def gathered_hair(skin: Skin, draws: Draws, knot: Float[np.ndarray, " 3"], points: int, count: int) -> Grown:
@@ -349,7 +362,7 @@ def ponytail(skin: Skin, draws: Draws) -> Grown:
     drawn = gathered_hair(skin, draws, TAIL, 12, 5200)
     count, down = 1800, np.linspace(0, 1, 12)[None, :, None]
     lock = draws.integers(0, 60, count)
-    wide = 0.17 * np.sin(np.clip(down * 1.25 + 0.12, 0, 1) * np.pi) ** 0.6 + 0.02
+    wide = np.interp(down, [0, 0.12, 0.3, 0.6, 0.85, 1.0], [0.05, 0.13, 0.24, 0.28, 0.20, 0.08])
     spread = draws.standard_normal((60, 1, 3))[lock] * 0.8 + 0.45 * draws.standard_normal((count, 1, 3))
     up = np.array([0, 0.55, -0.30]) * np.sin(np.clip(down * 2.2, 0, 1) * np.pi)
     swung = np.array([1.35, 0, 0]) * np.sin(down * 1.7) + np.array([0, -3.3, 0]) * down**1.25
@@ -365,16 +378,16 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
         ahead = (hairline(at) < 0.70) & (at[:, 2] > -1.35) & (np.abs(at[:, 0]) < 1.0) & (at[:, 1] > 0.9)
         return scalp(at) * ahead
 
-    roots = skin.roots(2200, above, draws)
-    lock = locks(roots.at, 80, draws)
-    aside = 0.13 * draws.standard_normal(80)[lock][:, None] + 0.22 * roots.at[:, :1] - 0.12
+    roots = skin.roots(2600, above, draws)
+    lock = locks(roots.at, 150, draws)
+    aside = 0.11 * draws.standard_normal(150)[lock][:, None] + 0.22 * roots.at[:, :1] - 0.12
     start = np.array([0, 0.25, 1.0]) + aside * np.array([1.0, 0, 0]) + 0.35 * roots.normal
     back = np.clip(0.1 - roots.at[:, 2], 0, 1.2)
-    length = roots.at[:, 1] - 0.48 + 0.75 * back + (0.05 * draws.standard_normal(80) + 0.04)[lock]
+    length = roots.at[:, 1] - 0.48 + 0.75 * back + (0.045 * draws.standard_normal(150))[lock] + 0.05 * draws.standard_normal(len(lock))
     layer = draws.random(len(lock))
     strands = skin.grow(roots, start, length, 10, draws, 0.03 + 0.05 * layer, 2.0, 0.010, None, 0.03)
     grown = Grown(strands, roots, lock)
-    return grown._replace(strands=skin.outside(clumped(grown, 0.6, draws)))
+    return grown._replace(strands=skin.outside(clumped(grown, 0.35, draws)))
 
 
 def brow_line(x: np.ndarray) -> np.ndarray:
@@ -389,7 +402,7 @@ def brows(skin: Skin, draws: Draws) -> Grown:
 
     def off(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
-        thick = np.interp(x, [0.15, 0.22, 0.30, 0.55, 0.80, 0.98], [0.0, 0.055, 0.075, 0.070, 0.036, 0.006])
+        thick = np.interp(x, [0.15, 0.22, 0.30, 0.55, 0.80, 0.98], [0.0, 0.050, 0.062, 0.055, 0.030, 0.004])
         return np.asarray((at[:, 1] - brow_line(x)) / np.maximum(thick, 1e-3))
 
     def dense(at: Points) -> Float[np.ndarray, " n"]:
@@ -397,7 +410,7 @@ def brows(skin: Skin, draws: Draws) -> Grown:
         along = np.interp(x, [0.15, 0.26, 0.40, 0.85, 0.98], [0.0, 0.55, 1.0, 0.9, 0.2])
         return np.clip(1.25 - off(at) ** 2, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.15) * (x < 0.98)
 
-    roots = skin.roots(1100, dense, draws)
+    roots = skin.roots(1000, dense, draws)
     side, x = np.sign(roots.at[:, :1]), np.abs(roots.at[:, :1])
     upright = 1 - np.clip((x - 0.18) / 0.28, 0, 1)
     start = side * np.array([1, 0, -0.25]) * (1 - 0.75 * upright) + np.array([0, 1.0, 0]) * (0.15 + 0.75 * upright)
@@ -407,25 +420,6 @@ def brows(skin: Skin, draws: Draws) -> Grown:
     length = (0.10 + 0.05 * np.clip(1 - np.abs(x[:, 0] - 0.5) / 0.4, 0, 1)) * np.exp(0.2 * draws.standard_normal(len(x)))
     strands = skin.grow(roots, start, length, 4, draws, 0.006, 0.0, 0.02)
     return Grown(strands, roots, np.arange(len(x)))
-
-
-def beard_density(at: Points) -> Float[np.ndarray, " n"]:
-    """How dense a beard grows, with soft borders: mustache, chin, jaw and before the ears."""
-    x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
-    soft = lambda inside, width: np.clip(0.5 + inside / width, 0, 1)  # noqa: E731
-    mouth = soft(np.sqrt((x / 0.47) ** 2 + ((y + 1.13) / 0.165) ** 2) - 1, 0.10)
-    lip = soft(-0.80 - y, 0.05) * soft(y + 1.25, 0.1) * soft(0.50 - x, 0.12) * (z > -0.25)
-    lip = lip * (0.45 + 0.55 * np.clip(x / 0.10, 0, 1))
-    soul = soft(0.10 - x, 0.12) * soft(-1.2 - y, 0.08)
-    below = soft(-1.42 - y + 0.20 * np.clip(x, 0, 0.5), 0.16)
-    chin = np.maximum(below, soul) * soft(0.62 - x, 0.2) * (z > -0.7)
-    corner = soft(x - 0.42, 0.10) * soft(0.62 - x, 0.15) * soft(-0.95 - y, 0.2) * (z > -0.4)
-    cheek = soft(-1.02 - 0.10 * np.sin(x * 7) + 0.75 * np.clip(x - 0.72, 0, 0.35) / 0.35 * (z < 0.2) - y, 0.22)
-    jaw = cheek * soft(x - 0.45, 0.3)
-    ear = soft(x - 0.98, 0.06) * soft(-0.35 - y, 0.25) * soft(-0.45 - z, 0.2)
-    every = np.max([lip, chin, 0.9 * corner, jaw, ear], axis=0) * mouth
-    neck = soft(y + 2.12 + 0.25 * np.clip(x - 0.3, 0, 1), 0.25)
-    return np.asarray(every * neck * soft(z + 1.16, 0.12) * (y < -0.4))
 
 
 def beard(skin: Skin, draws: Draws) -> Grown:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.hair import balding
+from transect.generators.faceworld.mesh.hair import balding, beard_density, hairline
 from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import Values
@@ -43,11 +43,8 @@ def zones() -> Zones:
         return np.asarray(np.exp(-(((x - cx) / wide) ** 2 + ((y - cy) / high) ** 2)) * (z > ahead), dtype=np.float32)
 
     ears = np.clip(held.regions["ears"], 0, 1)
-    line = y - (1.12 - 1.05 * np.clip(-0.62 - z, 0, 1.7))
-    behind = (z < -1.75) & (y > -1.1)
-    scalp = np.clip(0.5 + 4 * np.where(behind, 0.3, line), 0, 1) * (1 - ears) * (y > -1.2)
-    jaw = np.clip((-0.98 - 0.55 * np.clip(1.0 - x, 0, 1) * (x > 0.3) - y) * 6, 0, 1) * (y > -2.0) * (z > -1.25)
-    beard = np.maximum(jaw, near(0, -0.98, 0.40, 0.14, 0.0))
+    scalp = np.clip(0.4 + 5 * hairline(held.mean), 0, 1) * (1 - ears) * (y > -1.2)
+    beard = beard_density(held.mean)
     lips = np.clip((held.regions["lips"] - 0.2) * 1.6, 0, 1)
     return Zones(
         near(0.62, -0.60, 0.38, 0.32, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.24, 0.22, 0.10, -0.3),
@@ -88,7 +85,7 @@ def skin_colors(
         1 - np.clip((zone.balding - 1.02 + 0.95 * p["baldness"]) * 6, 0, 1) * (p["baldness"] > 0)
     )
     scalp = zone.scalp * (0.10 + 0.80 * grown)
-    color = color + (0.75 * hair + 0.12 * skin - color) * scalp[:, None]
+    color = color + (0.62 * hair + 0.10 * skin - color) * scalp[:, None]
     bearded = 0.38 * p["facial_hair"] ** 0.5 * (p["facial_hair_style"] % 3 == 0) * zone.beard
     color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]
     return _mouth(p, color, skin, pale).astype(np.float32)

@@ -54,6 +54,25 @@ def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     return np.asarray(np.where(x > 0.95, np.minimum(inside, 0.5 * ear), inside))
 
 
+def beard_density(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
+    """How dense a beard grows, with soft borders: mustache, chin, jaw and before the ears."""
+    x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
+    soft = lambda inside, width: np.clip(0.5 + inside / width, 0, 1)  # noqa: E731
+    mouth = soft(np.sqrt((x / 0.47) ** 2 + ((y + 1.13) / 0.165) ** 2) - 1, 0.10)
+    lip = soft(-0.80 - y, 0.05) * soft(y + 1.25, 0.1) * soft(0.50 - x, 0.12) * (z > -0.25)
+    lip = lip * (0.45 + 0.55 * np.clip(x / 0.10, 0, 1))
+    soul = soft(0.10 - x, 0.12) * soft(-1.2 - y, 0.08)
+    below = soft(-1.42 - y + 0.20 * np.clip(x, 0, 0.5), 0.16)
+    chin = np.maximum(below, soul) * soft(0.62 - x, 0.2) * (z > -0.7)
+    corner = soft(x - 0.42, 0.10) * soft(0.62 - x, 0.15) * soft(-0.95 - y, 0.2) * (z > -0.4)
+    cheek = soft(-1.02 - 0.10 * np.sin(x * 7) + 0.75 * np.clip(x - 0.72, 0, 0.35) / 0.35 * (z < 0.2) - y, 0.22)
+    jaw = cheek * soft(x - 0.45, 0.3)
+    ear = soft(x - 0.98, 0.06) * soft(-0.35 - y, 0.25) * soft(-0.45 - z, 0.2)
+    every = np.max([lip, chin, 0.9 * corner, jaw, ear], axis=0) * mouth
+    neck = soft(y + 2.12 + 0.25 * np.clip(x - 0.3, 0, 1), 0.25)
+    return np.asarray(every * neck * soft(z + 1.16, 0.12) * (y < -0.4))
+
+
 @functools.cache
 def order(name: str) -> Float[np.ndarray, " n"]:
     """A fixed random rank of each strand, 0..1: thinning leaves out the highest."""
@@ -63,9 +82,9 @@ def order(name: str) -> Float[np.ndarray, " n"]:
 def balding(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     """How early a place of the scalp loses its hair, from 1 (temples and crown) to 0 (sides and back)."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
-    front = 1.15 - 0.50 * np.abs(z + 0.55) - 0.12 * np.abs(x - 0.55)
+    front = 1.10 - 0.52 * np.clip(-0.35 - z, 0, 3) - 0.10 * np.exp(-((x / 0.35) ** 2)) + 0.10 * (x > 0.5)
     crown = 1.05 - 0.75 * np.sqrt((z + 2.1) ** 2 + 0.7 * x**2)
-    return np.asarray(np.clip(np.maximum(front, crown) * np.clip((y - 0.55) / 0.75, 0, 1), 0, 1))
+    return np.asarray(np.clip(np.maximum(front, crown) * np.clip((y - 0.50) / 0.50, 0, 1), 0, 1))
 
 
 @functools.cache
@@ -137,7 +156,7 @@ def _grown(name: str, p: Values, pressed: bool) -> tuple[Float[np.ndarray, " n"]
     elif name == "bun":
         stretch[:] = 1.0
     else:
-        ragged = 0.10 * (order(name) - 0.5)
+        ragged = 0.18 * (order(name) - 0.6)
         last = np.minimum(last, _crossing(name, round(-0.75 - 2.1 * length, 3)) + ragged * points / 4)
         last = np.maximum(last, 2.0)
     return stretch, last
@@ -184,7 +203,7 @@ def brow_hair(p: Values) -> Strands:
     count, points = groom.strands.shape[:2]
     share = min(max(0.62 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
     spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
-    return Strands("brows", groom, np.full(count, 1.0), spans, 0.65, 0.1, BARE, 0.012, 0.1, (0.10, 0.04, 1))
+    return Strands("brows", groom, np.full(count, 1.0), spans, 0.42, 0.1, BARE, 0.011, 0.1, (0.05, 0.04, 1))
 
 
 def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:

@@ -104,7 +104,7 @@ class Hair:
             cover, wide, every = strands.under
             tip = strands.tip
             if cover > 0:
-                look = np.array([cover, -0.03, max(1.5, wide * self.unit), strands.code, 0.5, 0.5, every], np.float32)
+                look = np.array([cover, -0.03, max(1.5, wide * self.unit), strands.code, 0.55, 0.0, every], np.float32)
                 paint_strands(placed.screen, colors, placed.counts, look, depth, picture, label)
             width = max(0.8, strands.width * self.unit / placed.kept)
             look = np.array([strands.cover, 0.03, width, strands.code, 1.0, tip, 1], np.float32)
