@@ -236,13 +236,13 @@ def wavy_hair(skin: Skin, draws: Draws) -> Grown:
 
 def curly_hair(skin: Skin, draws: Draws) -> Grown:
     """Long ringlets with some loose hair between them."""
-    grown = long_hair(skin, draws, 32, 5400, 0.34)
+    grown = long_hair(skin, draws, 46, 4800, 0.32)
     lock = locks(grown.roots.at, 330, draws)
     grown = grown._replace(lock=lock)
     strands = strayed(clumped(grown, 0.80, draws, 0.8), lock, 0.11, draws)
     phase = draws.uniform(0, 6.3, 330)[lock] + 0.45 * draws.standard_normal(len(lock))
-    turns = 9.0 * np.exp(0.18 * draws.standard_normal(330))[lock]
-    radius = 0.105 * np.exp(0.20 * draws.standard_normal(330))[lock]
+    turns = 8.0 * np.exp(0.18 * draws.standard_normal(330))[lock]
+    radius = 0.095 * np.exp(0.20 * draws.standard_normal(330))[lock]
     return off_the_face(grown._replace(strands=skin.outside(curled(strands, radius, turns, phase, 0.5))), 0.80)
 
 
@@ -375,12 +375,12 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
     """Hair over the forehead, down to the brows."""
 
     def above(at: Points) -> Float[np.ndarray, " n"]:
-        ahead = (hairline(at) < 0.70) & (at[:, 2] > -1.35) & (np.abs(at[:, 0]) < 1.0) & (at[:, 1] > 0.9)
+        ahead = (hairline(at) < 0.70) & (at[:, 2] > -1.35) & (np.abs(at[:, 0]) < 0.74) & (at[:, 1] > 0.9)
         return scalp(at) * ahead
 
     roots = skin.roots(2600, above, draws)
     lock = locks(roots.at, 150, draws)
-    aside = 0.11 * draws.standard_normal(150)[lock][:, None] + 0.22 * roots.at[:, :1] - 0.12
+    aside = 0.11 * draws.standard_normal(150)[lock][:, None] + 0.20 * roots.at[:, :1] - 0.08
     start = np.array([0, 0.25, 1.0]) + aside * np.array([1.0, 0, 0]) + 0.35 * roots.normal
     back = np.clip(0.1 - roots.at[:, 2], 0, 1.2)
     length = roots.at[:, 1] - 0.48 + 0.75 * back + (0.045 * draws.standard_normal(150))[lock] + 0.05 * draws.standard_normal(len(lock))
@@ -424,22 +424,54 @@ def brows(skin: Skin, draws: Draws) -> Grown:
 
 def beard(skin: Skin, draws: Draws) -> Grown:
     """A full beard with its mustache; other styles leave parts of it out."""
-    roots = skin.roots(7000, beard_density, draws)
+    above_lip = lambda at: (at[:, 1] > -1.17) & (np.abs(at[:, 0]) < 0.52) & (at[:, 2] > -0.25)  # noqa: E731
+    roots = skin.roots(8600, lambda at: beard_density(at) * np.where(above_lip(at), 1.0, 0.72), draws)
     roots = roots.take(roots.normal[:, 1] > -0.96)
     at, x = roots.at, roots.at[:, :1]
-    mustache = ((at[:, 1] > -1.17) & (np.abs(at[:, 0]) < 0.52) & (at[:, 2] > -0.25))[:, None]
-    lock = locks(at, 420, draws)
-    down = np.array([0, -1.0, 0.15]) - 0.25 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.5)
-    start = np.where(mustache, np.sign(x) * np.array([0.8, 0, 0]) + np.array([0, -0.65, 0.1]), down)
-    start = start + 0.35 * roots.normal + 0.16 * draws.standard_normal((420, 3))[lock]
-    start = start + 0.10 * draws.standard_normal(at.shape)
-    low = np.clip(0.42 + (-0.75 - at[:, 1]) * 0.62, 0.30, 1.15)
-    length = 0.40 * np.where(mustache[:, 0], 0.48, low) * np.exp(0.14 * draws.standard_normal(len(at)))
-    length *= np.clip(0.35 + beard_density(at), 0.4, 1)
-    strands = skin.grow(roots, start, length, 6, draws, 0.008, 0.5, 0.04)
+    mustache = above_lip(at)[:, None]
+    lock = locks(at, 500, draws)
+    down = np.array([0, -1.0, 0.10]) - 0.30 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.4)
+    aside = np.array([1.1, 0, 0]) * np.clip(x / 0.12, -1, 1) + np.array([0, -0.75, 0.05])
+    start = np.where(mustache, aside, down) + (0.25 - 0.1 * mustache) * roots.normal
+    start = start + 0.10 * draws.standard_normal((500, 3))[lock] + 0.09 * draws.standard_normal(at.shape)
+    low = np.clip(0.42 + (-0.75 - at[:, 1]) * 0.55, 0.30, 1.0)
+    length = 0.34 * np.where(mustache[:, 0], 0.50, low) * np.exp(0.16 * draws.standard_normal(len(at)))
+    length *= np.clip(0.30 + beard_density(at), 0.4, 1)
+    strands = skin.grow(roots, start, length, 6, draws, 0.012, 0.8, 0.03)
     grown = Grown(strands, roots, lock)
-    strands = curled(clumped(grown, 0.45, draws), 0.012, 11.0, draws.uniform(0, 6.3, 420)[lock], 0.2)
-    return grown._replace(strands=skin.outside(strands, 0.005))
+    strands = curled(clumped(grown, 0.25, draws), 0.010, 11.0, draws.uniform(0, 6.3, 500)[lock], 0.2)
+    return grown._replace(strands=skin.outside(strands, 0.008))
+
+
+def lashes(skin: Skin, draws: Draws) -> Grown:
+    """Lashes of both eyes, on the mesh's own: from its border at the lids outwards and up, or down below."""
+    corners = skin.points[skin.lashes]
+    middles = corners.mean(1)
+    chosen = draws.integers(0, len(corners), 9000)
+    weights = draws.dirichlet(np.ones(3), 9000)
+    at = (corners[chosen] * weights[..., None]).sum(1)
+    side = np.sign(at[:, :1])
+    eye = np.array([0.5, 0.0, 0.03]) * np.array([1.0, 1, 1])
+    eye = np.stack([eye * np.array([s, 1, 1]) for s in (1.0, -1.0)])[(at[:, 0] < 0).astype(int)]
+    eye[:, 2] = np.median(middles[:, 2]) - 0.25
+    away = at - eye
+    turn = np.arctan2(away[:, 1], np.abs(away[:, 0]) * np.sign(away[:, 0]) * side[:, 0])
+    far = np.linalg.norm(away, axis=1)
+    bins = np.digitize(turn, np.linspace(-np.pi, np.pi, 49))
+    least = np.array([far[bins == k].min() if (bins == k).any() else np.inf for k in range(50)])
+    near = np.flatnonzero(far < least[bins] + 0.018)
+    upper = away[near, 1] > 0
+    near = np.concatenate([near[upper][:260], near[~upper][:110]])
+    roots = Roots(at[near], unit(away[near]), skin.lashes[chosen[near]], weights[near])
+    upper = (away[near, 1] > 0)[:, None]
+    start = unit(away[near]) * np.array([0.9, 0.55, 1.0]) + np.where(upper, 0.25, -0.25) * np.array([0, 1.0, 0])
+    start = start + 0.10 * draws.standard_normal(start.shape)
+    bend = np.where(upper, 0.55, 0.1) * np.array([0, 1.0, 0])
+    outer = 0.75 + 0.45 * np.clip(np.abs(roots.at[:, 0]) - 0.4, -0.3, 0.4) / 0.4
+    length = np.where(upper[:, 0], 0.095, 0.045) * outer * np.exp(0.15 * draws.standard_normal(len(near)))
+    share = np.linspace(0, 1, 4)[None, :, None]
+    strands = roots.at[:, None] + length[:, None, None] * (unit(start)[:, None] * share + bend[:, None] * share**2)
+    return Grown(strands, roots, np.arange(len(near)))
 
 
 def shades(grown: Grown, draws: Draws) -> np.ndarray:
@@ -479,7 +511,7 @@ def grooms(held: Held) -> dict[str, np.ndarray]:
         "coily": lambda d: coily_hair(skin, d), "locs": lambda d: locs(skin, d), "curly": lambda d: curly_hair(skin, d),
         "wavy": lambda d: wavy_hair(skin, d), "straight": lambda d: straight_hair(skin, d),
         "ponytail": lambda d: ponytail(skin, d), "bun": lambda d: bun(skin, d), "fringe": lambda d: fringe(skin, d),
-        "brows": lambda d: brows(skin, d), "beard": lambda d: beard(skin, d),
+        "brows": lambda d: brows(skin, d), "beard": lambda d: beard(skin, d), "lashes": lambda d: lashes(skin, d),
     }  # fmt: skip
     found = {}
     for number, (name, grower) in enumerate(growers.items()):
@@ -514,79 +546,136 @@ def grid_faces(rows: int, columns: int) -> Int[np.ndarray, "g 3"]:
     return np.concatenate([np.stack([a, b, c], 1), np.stack([b, d, c], 1)])
 
 
-def crown(skin: Skin, rim: Callable[[np.ndarray], np.ndarray], thick: float, tall: float) -> Float[np.ndarray, "r c 3"]:
-    """A cap over the skull from its rim (an elevation by azimuth from the front) to the top: rows, columns."""
+_ROUND = 144
+_TURN = np.arange(_ROUND) / _ROUND * 2 * np.pi + 0.5 * np.pi / _ROUND
+"""Azimuths of a hat's columns from the front; no ray runs along the mesh's own middle."""
+Sheet: TypeAlias = tuple[Float[np.ndarray, "r c 3"], Float[np.ndarray, "r c"], bool]
+
+
+def crown(
+    skin: Skin, rim: tuple[float, float, float], thick: float, tall: float, rows: int = 22
+) -> Float[np.ndarray, "r c 3"]:
+    """A cap over the skull from its rim to the top; rim: its elevation in front, at the sides and behind."""
     origin = np.array([0.0, 0.35, -1.4])
-    turn = np.arange(72) / 72 * 2 * np.pi
-    share = np.linspace(0, 1, 15)[:, None]
-    raise_ = rim(turn) + (np.pi / 2 - rim(turn)) * share
-    towards = np.stack([np.cos(raise_) * np.sin(turn), np.sin(raise_), np.cos(raise_) * np.cos(turn)], -1)
+    front, side, back = rim
+    ahead = np.cos(_TURN)
+    low = side + np.where(ahead > 0, front - side, back - side) * np.abs(ahead) ** 1.6
+    share = np.linspace(0, 1, rows)[:, None]
+    raise_ = low + (np.pi / 2 - low) * share
+    towards = np.stack([np.cos(raise_) * np.sin(_TURN), np.sin(raise_), np.cos(raise_) * np.cos(_TURN)], -1)
     skull = skin.points[skin.faces[~skin.ears[skin.faces].any(1)]]
     reach = farthest(origin, towards.reshape(-1, 3), skull).reshape(towards.shape[:2])
-    reach = gaussian_filter(reach, (0.8, 2.0), mode=("nearest", "wrap"))
-    reach += thick * np.minimum(1, 0.5 + 3 * share) + tall * share**2
+    reach = gaussian_filter(reach, (1.6, 6.0), mode=("nearest", "wrap"))
+    reach += thick * np.minimum(1, 0.6 + 3 * share) + tall * np.sin(share * np.pi / 2) ** 2
     return np.asarray(origin + reach[..., None] * towards)
 
 
-def brim(edge: Float[np.ndarray, "c 3"], width: Float[np.ndarray, " c"], droop: float) -> Float[np.ndarray, "r c 3"]:
-    """A sheet that goes out from an edge, flat at first, by a width for each of its points."""
-    out = unit((edge - edge.mean(0)) * np.array([1.0, 0.0, 1.0]))
-    share = np.linspace(0, 1, 7)[:, None, None]
-    return np.asarray(edge + share * width[:, None] * out - share**2 * droop * width[:, None] * np.array([0, 1.0, 0]))
+def beanie(skin: Skin) -> list[Sheet]:
+    """Ribbed knitwear with a cuff that is turned up."""
+    knit = crown(skin, (0.30, 0.04, -0.16), 0.13, 0.16, 30)
+    middle = np.array([0.0, 0.35, -1.4])
+    share = np.linspace(0, 1, 30)[:, None]
+    ribs = np.cos(48 * _TURN)[None] * (1 - share) ** 0.4
+    cuff = 0.075 * np.clip((0.27 - share) / 0.03, 0, 1)
+    edge = np.exp(-(((share - 0.285) / 0.03) ** 2)) + np.exp(-((share / 0.02) ** 2))
+    out = 1 + (cuff + 0.016 * ribs)[..., None] / np.linalg.norm(knit - middle, axis=2, keepdims=True)
+    tint = (0.90 + 0.16 * ribs - 0.30 * edge) * np.ones_like(ribs)
+    return [(middle + (knit - middle) * out, tint, False)]
 
 
-def wrap(skin: Skin, opening: tuple[float, float, float], thick: float) -> Float[np.ndarray, "r c 3"]:
+def cap(skin: Skin) -> list[Sheet]:
+    """A cap of six panels with a curved peak."""
+    dome = crown(skin, (0.30, 0.06, -0.10), 0.09, 0.07)
+    share = np.linspace(0, 1, 22)[:, None]
+    ahead = np.clip(np.cos(_TURN), 0, 1)[None] ** 2
+    dome = dome + (0.11 * ahead * np.sin(share * np.pi) ** 0.8)[..., None] * np.array([0, 0.55, 0.85])
+    seams = np.exp(-((((_TURN + np.pi / 6) % (np.pi / 3) - np.pi / 6) / 0.035) ** 2))[None]
+    tint = 1 - 0.28 * seams * (share < 0.97) - 0.18 * np.exp(-((share / 0.03) ** 2))
+    tint = np.where(share > 0.95, 0.7, tint)
+    edge, across = dome[0], dome[0][:, 0]
+    long = 0.98 * np.clip((np.cos(_TURN) - 0.50) / 0.50, 0, 1) ** 0.45
+    step = np.linspace(0, 1, 9)[:, None, None]
+    out = unit(np.stack([0.30 * across, -0.16 * np.ones_like(across), np.ones_like(across)], 1))
+    bent = np.stack([0 * across, -0.34 * (across / 0.9) ** 2 - 0.10, 0 * across], 1)
+    peak = edge + step * long[:, None] * out + step**1.5 * (long > 0)[:, None] * long[:, None] * bent
+    stitched = 0.92 - 0.14 * np.exp(-(((step[..., 0] - 0.93) / 0.05) ** 2)) * np.ones((1, _ROUND))
+    return [(dome, tint, False), (peak, stitched, True)]
+
+
+def felt_hat(skin: Skin) -> list[Sheet]:
+    """A hat of felt: walls that taper, a crease along the top, a ribbon, a brim that rises at the sides."""
+    base = crown(skin, (0.40, 0.22, 0.06), 0.12, 0.0)[0]
+    base = gaussian_filter(base, (4.0, 0), mode="wrap")
+    middle = np.array([0.0, 0.0, -1.30])
+    flat = (base - middle) * np.array([1.0, 0, 1.0])
+    rows, tints = [], []
+    for share in np.linspace(0, 1, 14):
+        height = base[:, 1] + (2.22 - base[:, 1]) * share
+        rows.append(middle + flat * (1 - 0.20 * share**1.5) + height[:, None] * np.array([0, 1.0, 0]))
+        tints.append(np.full(_ROUND, 0.40 if share < 0.24 else 1.0))
+    for share in np.linspace(0.08, 1, 9):
+        ring = flat * 0.80 * (1 - share)
+        height = 2.22 + 0.10 * np.sqrt(1 - (1 - share) ** 2) - 0.26 * np.exp(-((ring[:, 0] / 0.22) ** 2)) * min(1, 3 * share)
+        rows.append(middle + ring + height[:, None] * np.array([0, 1.0, 0]))
+        tints.append(np.ones(_ROUND))
+    step = np.linspace(0, 1, 8)[:, None, None]
+    rise = 0.20 * np.abs(np.sin(_TURN)) ** 2 - 0.16 * np.clip(np.cos(_TURN), 0, 1)
+    ring = base + 0.72 * step * unit(flat) + step**1.6 * rise[:, None] * np.array([0, 1.0, 0])
+    return [(np.stack(rows), np.stack(tints), False), (ring, np.full(ring.shape[:2], 0.95), True)]
+
+
+def wrap(
+    skin: Skin, opening: tuple[float, float, float], edge: float, thick: float, folds: float
+) -> list[Sheet]:
     """Cloth around head and neck; opening: angles from the front at its top, sides and bottom, in degrees."""
     origin = np.array([0.0, 0.05, -1.3])
-    turn = np.arange(72) / 72 * 2 * np.pi  # from the top over the viewer's right
     top, side, bottom = np.radians(opening)
-    start = side + np.where(np.cos(turn) > 0, (top - side) * np.cos(turn) ** 2, (bottom - side) * np.cos(turn) ** 2)
-    share = np.linspace(0, 1, 22)[:, None]
-    angle = start + (0.97 * np.pi - start) * share
-    towards = np.stack([np.sin(angle) * np.sin(turn), np.sin(angle) * np.cos(turn), np.cos(angle)], -1)
-    body = skin.points[skin.faces]
+    high = np.cos(_TURN)
+    start = side + np.where(high > 0, top - side, bottom - side) * high**2
+    share = np.linspace(0, 1, 30)[:, None]
+    angle = start + (0.97 * np.pi - start) * share**1.2
+    towards = np.stack([np.sin(angle) * np.sin(_TURN), np.sin(angle) * high, np.cos(angle)], -1)
+    body = skin.points[skin.faces[~skin.ears[skin.faces].any(1)]]
     reach = farthest(origin, towards.reshape(-1, 3), body).reshape(angle.shape)
     reach = np.clip(np.where(reach > 0, reach, 3.2), 0, 3.6)
-    smooth = gaussian_filter(reach, (1.2, 2.0), mode=("nearest", "wrap"))
-    reach = np.maximum(smooth, reach * 0.98) + 0.04 + (thick - 0.04) * np.minimum(1, 5 * share)
-    return np.asarray(origin + reach[..., None] * towards)
+    smooth = gaussian_filter(reach, (2.0, 6.0), mode=("nearest", "wrap"))
+    reach = np.maximum(smooth, reach * 0.97) + edge + (thick - edge) * np.minimum(1, 5 * share)
+    reach = gaussian_filter(reach, (0.8, 3.0), mode=("nearest", "wrap"))
+    low = np.clip(0.25 - high, 0, 1)
+    wave = np.sin(5 * np.abs(_TURN - np.pi) + 6.5 * angle) + 0.6 * np.sin(9 * np.abs(_TURN - np.pi) - 4 * angle + 1)
+    hem = np.exp(-((share / 0.035) ** 2))
+    tint = 1 + 0.10 * wave * (0.25 + low) * (folds > 0) - 0.15 * hem
+    reach = reach + folds * wave * (0.15 + low) * np.minimum(1, 4 * share)
+    return [(origin + reach[..., None] * towards, tint, True)]
 
 
 def worn_meshes(held: Held) -> dict[str, np.ndarray]:
     """Hats as arrays of the file: points, faces, anchors and tint of each."""
     skin = Skin(held)
-    ahead = lambda turn: np.maximum(np.cos(turn), -1)  # noqa: E731
-    knit = crown(skin, lambda turn: 0.20 + 0.26 * ahead(turn), 0.17, 0.12)
-    panel = crown(skin, lambda turn: 0.24 + 0.26 * ahead(turn), 0.12, 0.10)
-    felt = crown(skin, lambda turn: 0.26 + 0.22 * ahead(turn), 0.14, 0.35)
-    turn = np.arange(72) / 72 * 2 * np.pi
-    peak = brim(panel[0], np.clip(1.15 * (np.cos(turn) - 0.42) / 0.58, 0, None) ** 0.7, 0.55)
-    ring = brim(felt[0], np.full(72, 0.85), 0.12)
     sheets = {
-        "beanie": [(knit, False)], "cap": [(panel, False), (peak, True)], "brimmed hat": [(felt, False), (ring, True)],
-        "hood": [(wrap(skin, (44, 62, 63), 0.30), True)], "headscarf": [(wrap(skin, (37, 50, 58), 0.10), True)],
+        "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
+        "hood": wrap(skin, (40, 56, 66), 0.17, 0.34, 0.03), "headscarf": wrap(skin, (37, 50, 57), 0.03, 0.13, 0.035),
     }  # fmt: skip
     found: dict[str, np.ndarray] = {}
     for name, parts in sheets.items():
         points, faces, tint = [], [], []
-        for sheet, both in parts:
+        for sheet, shade, both in parts:
             flat, grid = sheet.reshape(-1, 3), grid_faces(*sheet.shape[:2])
             corners = flat[grid]
             normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
             outward = (normal * (corners[:, 0] - np.array([0, 0.35, -1.4]))).sum() > 0
             grid = grid if outward else grid[:, ::-1]
-            rows = np.repeat(np.arange(sheet.shape[0]), sheet.shape[1])
             # Both sides of a sheet have points of their own, for a normal each.
             for side in (grid, grid[:, ::-1]) if both else (grid,):
                 faces.append(side + sum(len(part) for part in points))
                 points.append(flat)
-                tint.append(np.where(rows < 2, 0.82, 1.0))
+                tint.append(np.broadcast_to(shade, sheet.shape[:2]).ravel())
         every = np.concatenate(points)
         found |= {
             f"worn_{name}_points": every.astype(np.float32),
             f"worn_{name}_faces": np.concatenate(faces).astype(np.int32),
-            f"worn_{name}_anchors": skin.used[skin.tree.query(every)[1]].astype(np.int32),
-            f"worn_{name}_tint": np.concatenate(tint).astype(np.float32),
+            f"worn_{name}_anchors": skin.used[skin.tree.query(every)[1]].astype(np.uint16),
+            f"worn_{name}_tint": np.concatenate(tint).astype(np.float16),
         }  # fmt: skip
     return found
 

@@ -85,7 +85,7 @@ def skin_colors(
         1 - np.clip((zone.balding - 1.02 + 0.95 * p["baldness"]) * 6, 0, 1) * (p["baldness"] > 0)
     )
     scalp = zone.scalp * (0.10 + 0.80 * grown)
-    color = color + (0.62 * hair + 0.10 * skin - color) * scalp[:, None]
+    color = color + (0.50 * hair + 0.06 * skin - color) * scalp[:, None]
     bearded = 0.38 * p["facial_hair"] ** 0.5 * (p["facial_hair_style"] % 3 == 0) * zone.beard
     color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]
     return _mouth(p, color, skin, pale).astype(np.float32)

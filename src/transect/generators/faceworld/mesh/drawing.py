@@ -252,7 +252,7 @@ def _draw_lashes(p: Values, posed: Float[np.ndarray, "v 3"], pose: Pose, buffers
     """Lashes darken what they cover."""
     found = Buffers(buffers.depth.copy(), np.full_like(buffers.nearest, -1), np.empty_like(buffers.weights))
     rasterize(pose.project(posed, len(picture)), _solid()[2], *found)
-    kept = 0.60 - 0.22 * p["makeup"] + 0.15 * (p["face_shape"] - 0.5)
+    kept = 0.78 - 0.22 * p["makeup"] + 0.15 * (p["face_shape"] - 0.5)
     picture[found.nearest >= 0] *= np.float32(kept)
 
 

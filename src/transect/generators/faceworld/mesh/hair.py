@@ -13,12 +13,10 @@ from transect.generators.faceworld.mesh.asset import Groom, asset
 from transect.generators.faceworld.mesh.shading import BARE, BEARD, HAIR
 from transect.generators.faceworld.mesh.shape import Values
 
-RIM = 0.45
+RIM = 0.70
 """Height on the mean head above which a hat hides hair."""
-_FINE = 512
-"""Points across a drawing from which all strands are drawn."""
-_GATHERED = 5200
-"""About so many strands of a ponytail and a bun are drawn back."""
+KEPT = 255
+"""The label of lashes: what they lie on stays what it is."""
 _WIDE = 0.013
 """Width of a strand, which stands for a few hairs, in distances between the eyes."""
 
@@ -99,6 +97,18 @@ def mirrored(name: str) -> Groom:
     return Groom(np.ascontiguousarray(flip), roots, groom.weights, groom.shade)
 
 
+@functools.cache
+def pressed(name: str) -> Groom:
+    """A groom under a hat: near its rim hair lies at the head."""
+    groom = asset().grooms[name]
+    x, y, z = (groom.strands[..., k] for k in range(3))
+    far = np.sqrt(x**2 + (0.85 * (z + 1.35)) ** 2) + 1e-6
+    room = 1.24 + 0.9 * np.clip((0.35 - y) / 1.1, 0, 1) ** 1.5
+    share = np.minimum(1, room / far)
+    strands = np.stack([x * share, y, (z + 1.35) * share - 1.35], -1).astype(np.float32)
+    return Groom(strands, groom.roots, groom.weights, groom.shade)
+
+
 @functools.lru_cache(maxsize=64)
 def _crossing(name: str, height: float) -> Float[np.ndarray, " n"]:
     """Where each strand first falls below a height, in points along it."""
@@ -131,6 +141,7 @@ def head_hair(p: Values) -> list[Strands]:
         return []
     name = _variant(p)
     groom = mirrored(name) if p["hair_fall"] < 0 else asset().grooms[name]
+    groom = groom if hat == "none" else pressed(name)
     count = len(groom.strands)
     stretch, last = _grown(name, p, hat != "none")
     first = np.zeros(count, np.float32) if hat == "none" else _crossing(name, RIM)
@@ -141,15 +152,15 @@ def head_hair(p: Values) -> list[Strands]:
     return strands
 
 
-def _grown(name: str, p: Values, pressed: bool) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """How much longer each strand is than in its groom, and the point at which it is cut."""
     count, points = asset().grooms[name].strands.shape[:2]
     length, stretch = p["hair_length"], np.full(count, 1 + 0.12 * p["hair_volume"])
     last = np.full(count, points - 1.0)
     if name in ("textured", "parted", "slicked"):
-        stretch *= 0.16 + 0.94 * length
+        stretch *= (0.16 + 0.94 * length) * (1 - 0.4 * p["baldness"])
     elif name == "coily":
-        stretch *= (0.20 + 0.95 * length) * (0.4 if pressed else 1)
+        stretch *= (0.20 + 0.95 * length) * (0.4 if under else 1) * (1 - 0.5 * p["baldness"])
     elif name == "ponytail":
         stretch[:] = 1.0
         last[_tail(name)] = (points - 1) * (0.40 + 0.60 * length)
@@ -206,6 +217,17 @@ def brow_hair(p: Values) -> Strands:
     return Strands("brows", groom, np.full(count, 1.0), spans, 0.42, 0.1, BARE, 0.011, 0.1, (0.05, 0.04, 1))
 
 
+def lashes(p: Values) -> Strands:
+    """Lashes, longer and thicker with make-up and on feminine faces."""
+    groom = asset().grooms["lashes"]
+    count, points = groom.strands.shape[:2]
+    fine = 1 - p["face_shape"]
+    spans = np.tile(np.array([0, points - 1], np.float32), (count, 1))
+    stretch = np.full(count, 0.80 + 0.25 * fine + 0.25 * p["makeup"])
+    width = 0.0075 + 0.002 * fine + 0.004 * p["makeup"]
+    return Strands("lashes", groom, stretch, spans, 0.55 + 0.3 * p["makeup"], 0.0, KEPT, width, 0.1, (0.0, 0.0, 1))
+
+
 def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
     """Which places of the mean head each style leaves hair at."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
@@ -227,7 +249,7 @@ def facial_hair(p: Values) -> Strands | None:
     grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
     kept = beard_regions(groom.strands[:, 0])[style] & (order("beard") < 0.25 + 0.75 * amount**0.5)
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
-    under = (0.0, 0.0, 1) if short else (0.35 * amount, 0.05, 2)
+    under = (0.0, 0.0, 1) if short else (0.25 * amount, 0.035, 2)
     return Strands(
-        "beard", groom, np.full(count, grown), spans, 0.40 if short else 0.6, 0.35, BEARD, 0.011, 0.15, under
+        "beard", groom, np.full(count, grown), spans, 0.40 if short else 0.6, 0.35, BEARD, 0.010, 0.15, under
     )

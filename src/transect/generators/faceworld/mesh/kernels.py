@@ -396,9 +396,9 @@ def light_strands(
             sky = half + half * ny
             for c in range(3):
                 own = pigment[c] * shade[s]
-                mirrored = shine * front * (np.float32(0.075) * first + np.float32(0.50) * own * second)
+                mirrored = shine * front * (np.float32(0.095) * first + np.float32(0.65) * own * second)
                 key = (own * np.float32(1.15) * body + mirrored) * seen[s, i, 0]
-                around = (own + np.float32(0.008) * shine) * (np.float32(0.55) + np.float32(0.45) * sky) * seen[s, i, 1]
+                around = (own + np.float32(0.004) * shine) * (np.float32(0.55) + np.float32(0.45) * sky) * seen[s, i, 1]
                 out[s, i, c] = key * light[1, c] + around * light[2, c]
 
 
@@ -456,7 +456,7 @@ def paint_strands(
                         continue
                     if alpha > np.float32(0.35):
                         depth[py, px] = max(depth[py, px], min(z, z - bias))
-                        if label[py, px] != 7:  # frames stay what they are where hair lies over them
+                        if code < 200 and label[py, px] != 7:  # frames stay what they are where hair lies over them
                             label[py, px] = code
                     for c in range(3):
                         own = dim * (colors[s, i, c] + t * (colors[s, i + 1, c] - colors[s, i, c]))

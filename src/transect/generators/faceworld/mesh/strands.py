@@ -51,7 +51,7 @@ class Hair:
         self, p: Values, shift: Float[np.ndarray, "v 3"], pose: Pose, towards: Float[np.ndarray, " 3"], size: int
     ) -> None:
         self.p, self.towards, self.unit = p, towards, size / VIEW / p["distance"]
-        every = (hair.brow_hair(p), hair.facial_hair(p), *hair.head_hair(p))
+        every = (hair.lashes(p), hair.brow_hair(p), hair.facial_hair(p), *hair.head_hair(p))
         self.placed = [_place(strands, shift, pose, size) for strands in every if strands is not None]
         self.middle = pose.turn(_BACK[None])[0]
         self.volume = self._lit(pose)
@@ -95,7 +95,8 @@ class Hair:
         for placed in self.placed:
             strands = placed.strands
             head = strands.code == HAIR
-            pigment = (color if head else 0.8 * color).astype(np.float32)
+            own = 0.012 + 0.10 * color if strands.code == hair.KEPT else (color if head else 0.8 * color)
+            pigment = np.asarray(own, dtype=np.float32)
             colors = np.empty_like(placed.points)
             seen = self._seen(placed, float(color.mean()))
             light_strands(
