@@ -431,11 +431,11 @@ def beard(skin: Skin, draws: Draws) -> Grown:
     mustache = above_lip(at)[:, None]
     lock = locks(at, 500, draws)
     down = np.array([0, -1.0, 0.10]) - 0.30 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.4)
-    aside = np.array([1.1, 0, 0]) * np.clip(x / 0.12, -1, 1) + np.array([0, -0.75, 0.05])
+    aside = np.array([0.9, 0, 0]) * np.clip(x / 0.15, -1, 1) + np.array([0, -1.0, 0.0])
     start = np.where(mustache, aside, down) + (0.25 - 0.1 * mustache) * roots.normal
     start = start + 0.10 * draws.standard_normal((500, 3))[lock] + 0.09 * draws.standard_normal(at.shape)
     low = np.clip(0.42 + (-0.75 - at[:, 1]) * 0.55, 0.30, 1.0)
-    length = 0.34 * np.where(mustache[:, 0], 0.50, low) * np.exp(0.16 * draws.standard_normal(len(at)))
+    length = 0.34 * np.where(mustache[:, 0], 0.36, low) * np.exp(0.16 * draws.standard_normal(len(at)))
     length *= np.clip(0.30 + beard_density(at), 0.4, 1)
     strands = skin.grow(roots, start, length, 6, draws, 0.012, 0.8, 0.03)
     grown = Grown(strands, roots, lock)
@@ -624,6 +624,20 @@ def felt_hat(skin: Skin) -> list[Sheet]:
     return [(np.stack(rows), np.stack(tints), False), (ring, np.full(ring.shape[:2], 0.95), True)]
 
 
+def draped(origin: Float[np.ndarray, " 3"], towards: Float[np.ndarray, "r c 3"]) -> Float[np.ndarray, "r c"]:
+    """How far rays stay inside of a scarf that hangs from chin and skull to the shoulders."""
+    far = np.linspace(0.2, 4.2, 81)
+    at = origin + far[:, None, None, None] * towards
+    x, y, z = at[..., 0], at[..., 1], at[..., 2] + 1.3
+    heights = [-4.6, -3.4, -2.6, -2.0, -1.5, -0.6, 0.6, 1.5]
+    wide = np.interp(y, heights, [2.3, 1.95, 1.55, 1.25, 1.12, 1.18, 1.10, 0.6])
+    ahead = np.interp(y, heights, [2.0, 1.90, 1.70, 1.55, 1.5, 1.2, 1.0, 0.6])
+    behind = np.interp(y, heights, [2.0, 1.75, 1.55, 1.35, 1.25, 1.4, 1.5, 0.9])
+    inside = (x / wide) ** 2 + (z / np.where(z > 0, ahead, behind)) ** 2 < 1
+    inside &= (y < 1.6) & (y > -3.6)
+    return np.where(inside, far[:, None, None], 0.0).max(0)
+
+
 def wrap(
     skin: Skin, opening: tuple[float, float, float], edge: float, thick: float, folds: float
 ) -> list[Sheet]:
@@ -635,10 +649,10 @@ def wrap(
     share = np.linspace(0, 1, 30)[:, None]
     angle = start + (0.97 * np.pi - start) * share**1.2
     towards = np.stack([np.sin(angle) * np.sin(_TURN), np.sin(angle) * high, np.cos(angle)], -1)
-    body = skin.points[skin.faces[~skin.ears[skin.faces].any(1)]]
-    reach = farthest(origin, towards.reshape(-1, 3), body).reshape(angle.shape)
-    reach = np.clip(np.where(reach > 0, reach, 3.2), 0, 3.6)
-    smooth = gaussian_filter(reach, (2.0, 6.0), mode=("nearest", "wrap"))
+    head = skin.faces[~skin.ears[skin.faces].any(1) & (skin.points[skin.faces][..., 1].min(1) > -2.0)]
+    reach = farthest(origin, towards.reshape(-1, 3), skin.points[head]).reshape(angle.shape)
+    reach = np.maximum(reach, draped(origin, towards))
+    smooth = gaussian_filter(reach, (1.5, 4.0), mode=("nearest", "wrap"))
     reach = np.maximum(smooth, reach * 0.97) + edge + (thick - edge) * np.minimum(1, 5 * share)
     reach = gaussian_filter(reach, (0.8, 3.0), mode=("nearest", "wrap"))
     low = np.clip(0.25 - high, 0, 1)

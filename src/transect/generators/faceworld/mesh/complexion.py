@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.hair import balding, beard_density, hairline
+from transect.generators.faceworld.mesh.hair import balding, beard_density, beard_regions, hairline
 from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import Values
@@ -54,6 +55,12 @@ def zones() -> Zones:
     )  # fmt: skip
 
 
+@functools.cache
+def beard_zones() -> dict[str, Float[np.ndarray, " v"]]:
+    """Where each style of beard grows, by vertex."""
+    return {style: inside.astype(np.float32) for style, inside in beard_regions(asset().mean).items()}
+
+
 def _mottle(seed: int) -> Float[np.ndarray, "v 3"]:
     """The person's own blotches on three scales."""
     found = np.empty((3, len(asset().mean)), np.float32)
@@ -86,7 +93,8 @@ def skin_colors(
     )
     scalp = zone.scalp * (0.10 + 0.80 * grown)
     color = color + (0.50 * hair + 0.06 * skin - color) * scalp[:, None]
-    bearded = 0.38 * p["facial_hair"] ** 0.5 * (p["facial_hair_style"] % 3 == 0) * zone.beard
+    style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
+    bearded = (0.42 if style == "stubble" else 0.70) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]
     color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]
     return _mouth(p, color, skin, pale).astype(np.float32)
 

@@ -251,5 +251,5 @@ def facial_hair(p: Values) -> Strands | None:
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
     under = (0.0, 0.0, 1) if short else (0.25 * amount, 0.035, 2)
     return Strands(
-        "beard", groom, np.full(count, grown), spans, 0.40 if short else 0.6, 0.35, BEARD, 0.010, 0.15, under
+        "beard", groom, np.full(count, grown), spans, 0.40 if short else 0.7, 0.35, BEARD, 0.011, 0.15, under
     )
