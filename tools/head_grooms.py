@@ -461,14 +461,14 @@ def lashes(skin: Skin, draws: Draws) -> Grown:
     least = np.array([far[bins == k].min() if (bins == k).any() else np.inf for k in range(50)])
     near = np.flatnonzero(far < least[bins] + 0.018)
     upper = away[near, 1] > 0
-    near = np.concatenate([near[upper][:260], near[~upper][:110]])
+    near = np.concatenate([near[upper][:190], near[~upper][:70]])
     roots = Roots(at[near], unit(away[near]), skin.lashes[chosen[near]], weights[near])
     upper = (away[near, 1] > 0)[:, None]
     start = unit(away[near]) * np.array([0.9, 0.55, 1.0]) + np.where(upper, 0.25, -0.25) * np.array([0, 1.0, 0])
     start = start + 0.10 * draws.standard_normal(start.shape)
     bend = np.where(upper, 0.55, 0.1) * np.array([0, 1.0, 0])
     outer = 0.75 + 0.45 * np.clip(np.abs(roots.at[:, 0]) - 0.4, -0.3, 0.4) / 0.4
-    length = np.where(upper[:, 0], 0.095, 0.045) * outer * np.exp(0.15 * draws.standard_normal(len(near)))
+    length = np.where(upper[:, 0], 0.075, 0.032) * outer * np.exp(0.15 * draws.standard_normal(len(near)))
     share = np.linspace(0, 1, 4)[None, :, None]
     strands = roots.at[:, None] + length[:, None, None] * (unit(start)[:, None] * share + bend[:, None] * share**2)
     return Grown(strands, roots, np.arange(len(near)))
@@ -566,7 +566,7 @@ def crown(
     skull = skin.points[skin.faces[~skin.ears[skin.faces].any(1)]]
     reach = farthest(origin, towards.reshape(-1, 3), skull).reshape(towards.shape[:2])
     reach = gaussian_filter(reach, (1.6, 6.0), mode=("nearest", "wrap"))
-    reach += thick * np.minimum(1, 0.6 + 3 * share) + tall * np.sin(share * np.pi / 2) ** 2
+    reach += thick * np.minimum(1, 0.45 + 4 * share) + tall * np.sin(share * np.pi / 2) ** 2
     return np.asarray(origin + reach[..., None] * towards)
 
 
@@ -593,9 +593,9 @@ def cap(skin: Skin) -> list[Sheet]:
     tint = 1 - 0.28 * seams * (share < 0.97) - 0.18 * np.exp(-((share / 0.03) ** 2))
     tint = np.where(share > 0.95, 0.7, tint)
     edge, across = dome[0], dome[0][:, 0]
-    long = 0.98 * np.clip((np.cos(_TURN) - 0.50) / 0.50, 0, 1) ** 0.45
+    long = 1.08 * np.clip((np.cos(_TURN) - 0.50) / 0.50, 0, 1) ** 0.45
     step = np.linspace(0, 1, 9)[:, None, None]
-    out = unit(np.stack([0.30 * across, -0.16 * np.ones_like(across), np.ones_like(across)], 1))
+    out = unit(np.stack([0.30 * across, -0.26 * np.ones_like(across), np.ones_like(across)], 1))
     bent = np.stack([0 * across, -0.34 * (across / 0.9) ** 2 - 0.10, 0 * across], 1)
     peak = edge + step * long[:, None] * out + step**1.5 * (long > 0)[:, None] * long[:, None] * bent
     stitched = 0.92 - 0.14 * np.exp(-(((step[..., 0] - 0.93) / 0.05) ** 2)) * np.ones((1, _ROUND))
@@ -604,7 +604,7 @@ def cap(skin: Skin) -> list[Sheet]:
 
 def felt_hat(skin: Skin) -> list[Sheet]:
     """A hat of felt: walls that taper, a crease along the top, a ribbon, a brim that rises at the sides."""
-    base = crown(skin, (0.40, 0.22, 0.06), 0.12, 0.0)[0]
+    base = crown(skin, (0.38, 0.20, 0.04), 0.36, 0.0)[0]
     base = gaussian_filter(base, (4.0, 0), mode="wrap")
     middle = np.array([0.0, 0.0, -1.30])
     flat = (base - middle) * np.array([1.0, 0, 1.0])
@@ -629,9 +629,9 @@ def draped(origin: Float[np.ndarray, " 3"], towards: Float[np.ndarray, "r c 3"])
     far = np.linspace(0.2, 4.2, 81)
     at = origin + far[:, None, None, None] * towards
     x, y, z = at[..., 0], at[..., 1], at[..., 2] + 1.3
-    heights = [-4.6, -3.4, -2.6, -2.0, -1.5, -0.6, 0.6, 1.5]
-    wide = np.interp(y, heights, [2.3, 1.95, 1.55, 1.25, 1.12, 1.18, 1.10, 0.6])
-    ahead = np.interp(y, heights, [2.0, 1.90, 1.70, 1.55, 1.5, 1.2, 1.0, 0.6])
+    heights = [-4.6, -3.4, -2.6, -2.0, -1.5, -0.4, 0.6, 1.5]
+    wide = np.interp(y, heights, [2.3, 1.95, 1.65, 1.45, 1.42, 1.52, 1.10, 0.6])
+    ahead = np.interp(y, heights, [2.0, 1.95, 1.85, 1.72, 1.5, 1.2, 1.0, 0.6])
     behind = np.interp(y, heights, [2.0, 1.75, 1.55, 1.35, 1.25, 1.4, 1.5, 0.9])
     inside = (x / wide) ** 2 + (z / np.where(z > 0, ahead, behind)) ** 2 < 1
     inside &= (y < 1.6) & (y > -3.6)
@@ -668,7 +668,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
     skin = Skin(held)
     sheets = {
         "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
-        "hood": wrap(skin, (40, 56, 66), 0.17, 0.34, 0.03), "headscarf": wrap(skin, (37, 50, 57), 0.03, 0.13, 0.035),
+        "hood": wrap(skin, (40, 56, 66), 0.17, 0.34, 0.03), "headscarf": wrap(skin, (37, 50, 52.5), 0.03, 0.13, 0.035),
     }  # fmt: skip
     found: dict[str, np.ndarray] = {}
     for name, parts in sheets.items():

@@ -92,7 +92,8 @@ def skin_colors(
         1 - np.clip((zone.balding - 1.02 + 0.95 * p["baldness"]) * 6, 0, 1) * (p["baldness"] > 0)
     )
     scalp = zone.scalp * (0.10 + 0.80 * grown)
-    color = color + (0.50 * hair + 0.06 * skin - color) * scalp[:, None]
+    through = 0.015 + 0.10 * (p["hair_style"] == 1) * max(1 - 2.5 * p["hair_length"], 0)
+    color = color + (0.50 * hair + through * skin - color) * scalp[:, None]
     style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
     bearded = (0.42 if style == "stubble" else 0.70) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]
     color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]

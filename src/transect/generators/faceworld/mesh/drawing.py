@@ -162,7 +162,9 @@ def _shadow(scene: Scene, towards: Float[np.ndarray, " 3"]) -> Float[np.ndarray,
     buffers = Buffers.empty(_SHADOW)
     rasterize(seen.astype(np.float32), np.ascontiguousarray(scene.faces[casting]), *buffers)
     lit = np.empty(len(seen), np.float32)
-    read_shadow(seen.astype(np.float32), buffers.depth, _BIAS, lit)
+    seen, own = seen.astype(np.float32), len(asset().mean)
+    read_shadow(seen[:own], buffers.depth, _BIAS, lit[:own])
+    read_shadow(seen[own:], buffers.depth, 3 * _BIAS, lit[own:])
     return lit
 
 

@@ -25,7 +25,7 @@ class Strands(NamedTuple):
     """A groom, how much longer each strand is than there, between which of its points it is drawn.
 
     cover: of a line; shine; code: their label; width; tip: share of the width at the tip; under: coverage and width of
-    the dark undercoat, 0 for none, and every which strand makes it.
+    the undercoat, 0 for none, every which strand makes it, and how light it is.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Strands(NamedTuple):
     code: int
     width: float = _WIDE
     tip: float = 0.25
-    under: tuple[float, float, int] = (1.0, 0.075, 5)
+    under: tuple[float, float, int, float] = (1.0, 0.075, 5, 0.55)
 
 
 def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
@@ -184,9 +184,11 @@ def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray,
     shine = {"coily": 0.25, "locs": 0.35, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
     made = Strands(name, groom, stretch, spans, 0.8, shine, HAIR)
     if name == "locs":
-        return made._replace(width=0.085, tip=0.7, under=(1.0, 0.11, 1))
+        return made._replace(width=0.085, tip=0.7, under=(1.0, 0.11, 1, 0.4))
     if name == "coily":
-        return made._replace(under=(1.0, 0.06, 5), tip=0.6)
+        return made._replace(under=(1.0, 0.06, 5, 0.55), tip=0.6)
+    if name in ("textured", "parted", "slicked"):
+        return made._replace(under=(1.0, 0.05, 3, 0.80), cover=0.7)
     return made
 
 
@@ -214,7 +216,7 @@ def brow_hair(p: Values) -> Strands:
     count, points = groom.strands.shape[:2]
     share = min(max(0.62 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
     spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
-    return Strands("brows", groom, np.full(count, 1.0), spans, 0.42, 0.1, BARE, 0.011, 0.1, (0.05, 0.04, 1))
+    return Strands("brows", groom, np.full(count, 1.0), spans, 0.42, 0.1, BARE, 0.011, 0.1, (0.05, 0.04, 1, 0.6))
 
 
 def lashes(p: Values) -> Strands:
@@ -225,7 +227,7 @@ def lashes(p: Values) -> Strands:
     spans = np.tile(np.array([0, points - 1], np.float32), (count, 1))
     stretch = np.full(count, 0.80 + 0.25 * fine + 0.25 * p["makeup"])
     width = 0.0075 + 0.002 * fine + 0.004 * p["makeup"]
-    return Strands("lashes", groom, stretch, spans, 0.55 + 0.3 * p["makeup"], 0.0, KEPT, width, 0.1, (0.0, 0.0, 1))
+    return Strands("lashes", groom, stretch, spans, 0.42 + 0.3 * p["makeup"], 0.0, KEPT, width, 0.1, (0.0, 0.0, 1, 1.0))
 
 
 def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
@@ -249,7 +251,7 @@ def facial_hair(p: Values) -> Strands | None:
     grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
     kept = beard_regions(groom.strands[:, 0])[style] & (order("beard") < 0.25 + 0.75 * amount**0.5)
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
-    under = (0.0, 0.0, 1) if short else (0.25 * amount, 0.035, 2)
+    under = (0.0, 0.0, 1, 1.0) if short else (0.25 * amount, 0.035, 2, 0.6)
     return Strands(
         "beard", groom, np.full(count, grown), spans, 0.40 if short else 0.7, 0.35, BEARD, 0.011, 0.15, under
     )

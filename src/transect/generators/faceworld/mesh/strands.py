@@ -102,10 +102,10 @@ class Hair:
             light_strands(
                 placed.points, placed.counts, seen, strands.groom.shade, pigment, light, strands.shine, colors
             )
-            cover, wide, every = strands.under
+            cover, wide, every, dim = strands.under
             tip = strands.tip
             if cover > 0:
-                look = np.array([cover, -0.03, max(1.5, wide * self.unit), strands.code, 0.55, 0.0, every], np.float32)
+                look = np.array([cover, -0.03, max(1.5, wide * self.unit), strands.code, dim, 0.0, every], np.float32)
                 paint_strands(placed.screen, colors, placed.counts, look, depth, picture, label)
             width = max(0.8, strands.width * self.unit / placed.kept)
             look = np.array([strands.cover, 0.03, width, strands.code, 1.0, tip, 1], np.float32)
