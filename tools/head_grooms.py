@@ -310,7 +310,7 @@ def coily_hair(skin: Skin, draws: Draws) -> Grown:
 
 def locs(skin: Skin, draws: Draws) -> Grown:
     """Ropes that hang from all over the head, each a strand to be drawn wide."""
-    grown = long_hair(skin, draws, 18, 520, 0.26)
+    grown = long_hair(skin, draws, 18, 800, 0.24)
     lock = np.arange(len(grown.lock))
     strands = strayed(grown.strands, lock, 0.07, draws)
     strands = curled(strands, 0.03, 3.0, draws.uniform(0, 6.3, len(lock)), 0.3)
@@ -375,8 +375,8 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
     """Hair over the forehead, down to the brows."""
 
     def above(at: Points) -> Float[np.ndarray, " n"]:
-        ahead = (hairline(at) < 0.70) & (at[:, 2] > -1.35) & (np.abs(at[:, 0]) < 0.74) & (at[:, 1] > 0.9)
-        return scalp(at) * ahead
+        ahead = (hairline(at) < 0.70) & (at[:, 2] > -1.35) & (at[:, 1] > 0.9)
+        return scalp(at) * ahead * np.clip((0.92 - np.abs(at[:, 0])) / 0.4, 0, 1)
 
     roots = skin.roots(2600, above, draws)
     lock = locks(roots.at, 150, draws)
@@ -585,7 +585,7 @@ def beanie(skin: Skin) -> list[Sheet]:
 
 def cap(skin: Skin) -> list[Sheet]:
     """A cap of six panels with a curved peak."""
-    dome = crown(skin, (0.30, 0.06, -0.10), 0.09, 0.07)
+    dome = crown(skin, (0.30, 0.06, -0.10), 0.20, 0.0)
     share = np.linspace(0, 1, 22)[:, None]
     ahead = np.clip(np.cos(_TURN), 0, 1)[None] ** 2
     dome = dome + (0.11 * ahead * np.sin(share * np.pi) ** 0.8)[..., None] * np.array([0, 0.55, 0.85])
@@ -631,7 +631,7 @@ def draped(origin: Float[np.ndarray, " 3"], towards: Float[np.ndarray, "r c 3"])
     x, y, z = at[..., 0], at[..., 1], at[..., 2] + 1.3
     heights = [-4.6, -3.4, -2.6, -2.0, -1.5, -0.4, 0.6, 1.5]
     wide = np.interp(y, heights, [2.3, 1.95, 1.65, 1.45, 1.42, 1.52, 1.10, 0.6])
-    ahead = np.interp(y, heights, [2.0, 1.95, 1.85, 1.72, 1.5, 1.2, 1.0, 0.6])
+    ahead = np.interp(y, heights, [2.0, 1.95, 1.75, 1.50, 1.42, 1.2, 1.0, 0.6])
     behind = np.interp(y, heights, [2.0, 1.75, 1.55, 1.35, 1.25, 1.4, 1.5, 0.9])
     inside = (x / wide) ** 2 + (z / np.where(z > 0, ahead, behind)) ** 2 < 1
     inside &= (y < 1.6) & (y > -3.6)
@@ -668,7 +668,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
     skin = Skin(held)
     sheets = {
         "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
-        "hood": wrap(skin, (40, 56, 66), 0.17, 0.34, 0.03), "headscarf": wrap(skin, (37, 50, 52.5), 0.03, 0.13, 0.035),
+        "hood": wrap(skin, (40, 56, 66), 0.17, 0.34, 0.03), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.13, 0.035),
     }  # fmt: skip
     found: dict[str, np.ndarray] = {}
     for name, parts in sheets.items():

@@ -95,7 +95,7 @@ def skin_colors(
     through = 0.015 + 0.10 * (p["hair_style"] == 1) * max(1 - 2.5 * p["hair_length"], 0)
     color = color + (0.50 * hair + through * skin - color) * scalp[:, None]
     style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
-    bearded = (0.42 if style == "stubble" else 0.70) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]
+    bearded = (0.42 if style == "stubble" else 0.85) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]
     color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]
     return _mouth(p, color, skin, pale).astype(np.float32)
 

@@ -146,7 +146,7 @@ def head_hair(p: Values) -> list[Strands]:
     stretch, last = _grown(name, p, hat != "none")
     first = np.zeros(count, np.float32) if hat == "none" else _crossing(name, RIM)
     spans = np.stack([first, np.where(_kept(name, p), last, 0)], 1).astype(np.float32)
-    strands = [_made(name, groom, stretch, spans)]
+    strands = [_made(name, groom, stretch, spans, p["hair_length"])]
     if p["bangs"] > 0.02 and p["baldness"] < 0.4 and hat == "none" and style != "coily":
         strands.append(_fringe(p))
     return strands
@@ -158,9 +158,9 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
     length, stretch = p["hair_length"], np.full(count, 1 + 0.12 * p["hair_volume"])
     last = np.full(count, points - 1.0)
     if name in ("textured", "parted", "slicked"):
-        stretch *= (0.16 + 0.94 * length) * (1 - 0.4 * p["baldness"])
+        stretch *= (0.16 + 0.94 * length) * _thinning(name, p)
     elif name == "coily":
-        stretch *= (0.20 + 0.95 * length) * (0.4 if under else 1) * (1 - 0.5 * p["baldness"])
+        stretch *= (0.20 + 0.95 * length) * (0.4 if under else 1) * _thinning(name, p)
     elif name == "ponytail":
         stretch[:] = 1.0
         last[_tail(name)] = (points - 1) * (0.40 + 0.60 * length)
@@ -173,6 +173,12 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
     return stretch, last
 
 
+def _thinning(name: str, p: Values) -> Float[np.ndarray, " n"]:
+    """Short hair is shorter where it is soon lost."""
+    left = 1.02 - 0.95 * p["baldness"] - balding(asset().grooms[name].strands[:, 0])
+    return np.asarray(np.clip(3 * left, 0.25, 1)) if p["baldness"] > 0 else np.ones(len(left))
+
+
 @functools.cache
 def _tail(name: str) -> np.ndarray:
     """Strands that do not lie on the head."""
@@ -180,15 +186,15 @@ def _tail(name: str) -> np.ndarray:
     return np.asarray(np.abs(strands[:, 0] - strands[:, 1]).max(1) * 0 + (strands[:, 0, 2] < -2.9) > 0)
 
 
-def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"]) -> Strands:
+def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"], length: float) -> Strands:
     shine = {"coily": 0.25, "locs": 0.35, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
     made = Strands(name, groom, stretch, spans, 0.8, shine, HAIR)
     if name == "locs":
-        return made._replace(width=0.085, tip=0.7, under=(1.0, 0.11, 1, 0.4))
+        return made._replace(width=0.075, tip=0.7, under=(1.0, 0.10, 1, 0.4))
     if name == "coily":
         return made._replace(under=(1.0, 0.06, 5, 0.55), tip=0.6)
     if name in ("textured", "parted", "slicked"):
-        return made._replace(under=(1.0, 0.05, 3, 0.80), cover=0.7)
+        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.05, 3, 0.80), cover=0.7)
     return made
 
 
@@ -251,7 +257,7 @@ def facial_hair(p: Values) -> Strands | None:
     grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
     kept = beard_regions(groom.strands[:, 0])[style] & (order("beard") < 0.25 + 0.75 * amount**0.5)
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
-    under = (0.0, 0.0, 1, 1.0) if short else (0.25 * amount, 0.035, 2, 0.6)
+    under = (0.0, 0.0, 1, 1.0) if short else (0.55 * amount, 0.04, 2, 0.65)
     return Strands(
         "beard", groom, np.full(count, grown), spans, 0.40 if short else 0.7, 0.35, BEARD, 0.011, 0.15, under
     )

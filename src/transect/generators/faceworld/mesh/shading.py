@@ -122,8 +122,16 @@ def shade(  # noqa: C901
                 lobe *= lobe
                 lobe *= lobe
                 lobe *= lobe
+                weave = one
+                if part == 7:  # cloth
+                    rx = u * rest[a, 0] + v * rest[b, 0] + w * rest[c, 0]
+                    ry = u * rest[a, 1] + v * rest[b, 1] + w * rest[c, 1]
+                    rz = u * rest[a, 2] + v * rest[b, 2] + w * rest[c, 2]
+                    i = int((rx + half * rz) * np.float32(300)) % tile
+                    j = int((ry - np.float32(0.3) * rz) * np.float32(300)) % tile
+                    weave = max(half, one + np.float32(0.05) * fine[j, i, 0] + np.float32(0.05) * fine[j, i, 2])
                 for k in range(3):
-                    own = u * albedo[a, k] + v * albedo[b, k] + w * albedo[c, k]
+                    own = weave * (u * albedo[a, k] + v * albedo[b, k] + w * albedo[c, k])
                     e = e0 if k == 0 else (e1 if k == 1 else e2)
                     picture[y, x, k] = own * e + gloss * lobe * lit * key[2, k]
                 continue
