@@ -585,7 +585,7 @@ def beanie(skin: Skin) -> list[Sheet]:
 
 def cap(skin: Skin) -> list[Sheet]:
     """A cap of six panels with a curved peak."""
-    dome = crown(skin, (0.30, 0.06, -0.10), 0.20, 0.0)
+    dome = crown(skin, (0.30, 0.06, -0.10), 0.165, 0.02)
     share = np.linspace(0, 1, 22)[:, None]
     ahead = np.clip(np.cos(_TURN), 0, 1)[None] ** 2
     dome = dome + (0.11 * ahead * np.sin(share * np.pi) ** 0.8)[..., None] * np.array([0, 0.55, 0.85])

@@ -130,7 +130,7 @@ def _lit(
     held, count = asset(), len(asset().mean)
     shadow = _shadow(scene, towards)
     sky = np.ones(len(scene.posed), np.float32)
-    key_left, sky_left = worn_.shade(scene.posed[:count])
+    key_left, sky_left = worn_.shade(scene.posed[:count], scene.rest[:count])
     shadow[:count] *= key_left
     sky[:count] = np.clip(held.sky, 0.04, 1) * sky_left
     ambient, key = ambient_of(p, normals), key_of(towards, normals)

@@ -65,10 +65,10 @@ def beard_density(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     corner = soft(x - 0.42, 0.10) * soft(0.62 - x, 0.15) * soft(-0.95 - y, 0.2) * (z > -0.4)
     cheek = soft(-1.02 - 0.10 * np.sin(x * 7) + 0.75 * np.clip(x - 0.72, 0, 0.35) / 0.35 * (z < 0.2) - y, 0.22)
     jaw = cheek * soft(x - 0.45, 0.3)
-    ear = soft(x - 0.98, 0.06) * soft(-0.35 - y, 0.25) * soft(-0.45 - z, 0.2)
+    ear = soft(x - 0.98, 0.06) * soft(-0.72 - y, 0.2) * soft(-0.45 - z, 0.2)
     every = np.max([lip, chin, 0.9 * corner, jaw, ear], axis=0) * mouth
     neck = soft(y + 2.12 + 0.25 * np.clip(x - 0.3, 0, 1), 0.25)
-    return np.asarray(every * neck * soft(z + 1.16, 0.12) * (y < -0.4))
+    return np.asarray(every * neck * soft(z + 1.16, 0.12) * (y < -0.62))
 
 
 @functools.cache

@@ -454,6 +454,8 @@ def paint_strands(
                     px, py = (fixed, k) if flat else (k, fixed)
                     if z <= depth[py, px] or alpha <= np.float32(0.02):
                         continue
+                    if label[py, px] == 0:  # whatever it touches is no background
+                        label[py, px] = code if code < 200 else 1
                     if alpha > np.float32(0.35):
                         depth[py, px] = max(depth[py, px], min(z, z - bias))
                         if code < 200 and label[py, px] != 7:  # frames stay what they are where hair lies over them

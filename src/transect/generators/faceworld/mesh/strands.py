@@ -71,13 +71,19 @@ class Hair:
         light_volume(dense, _solid(pose), self.towards, _STEPS, found)
         return found
 
-    def shade(self, at: Float[np.ndarray, "n 3"]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        """Shares of the key light and of the sky that hair leaves at points of the skin."""
+    def shade(
+        self, at: Float[np.ndarray, "n 3"], rest: Float[np.ndarray, "n 3"]
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Shares of the key light and of the sky that hair leaves at points of the skin; all of both at nose and mouth,
+        so that hair changes the face no farther than its own shade lies.
+        """
         if self.volume is None:
             return np.ones(len(at), np.float32), np.ones(len(at), np.float32)
         found = self._read(at)
-        near = np.clip(found[:, 2] * 1.6, 0, 1)
-        return np.exp(-1.3 * np.maximum(found[:, 0] - 0.05, 0)), 0.35 + 0.65 * near
+        off = np.sqrt((rest[:, 0] / 0.9) ** 2 + ((rest[:, 1] + 0.7) / 0.9) ** 2)
+        share = np.where(rest[:, 2] > -0.3, np.clip((off - 1) / 0.4, 0, 1), 1)
+        key = np.exp(-1.3 * share * np.maximum(found[:, 0] - 0.05, 0))
+        return key, 1 - 0.65 * share * (1 - np.clip(found[:, 2] * 1.6, 0, 1))
 
     def _read(self, at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
         assert self.volume is not None
