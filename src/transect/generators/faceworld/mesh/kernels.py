@@ -194,6 +194,7 @@ def place_strands(
     pivot: Float[np.ndarray, " 3"],
     neck: Float[np.ndarray, " 2"],
     camera: Float[np.ndarray, " 4"],
+    detail: float,
     points: Float[np.ndarray, "n k 3"],
     screen: Float[np.ndarray, "n k 3"],
     counts: Int32[np.ndarray, " n"],
@@ -201,7 +202,7 @@ def place_strands(
     """Strands on a person: each goes with its root, is stretched from it, turned with the head and projected.
 
     moved: of vertices, from the mean head. spans: between which of its points each strand is drawn, fractions too.
-    counts: how many points that gives; the others stay unwritten. neck, camera: as Pose.turn and Pose.project use them:
+    counts: how many points that gives, detail times as many as it has; the others stay unwritten. neck, camera: as Pose.turn and Pose.project use them:
     height and width of the bend; middle, its height, distance and focal length.
     """
     one = np.float32(1)
@@ -211,7 +212,7 @@ def place_strands(
         if last - first < np.float32(0.3):
             counts[s] = 0
             continue
-        count = min(most, int(np.ceil(last - first)) + 1)
+        count = min(most, int(np.ceil((last - first) * np.float32(detail))) + 1)
         counts[s] = count
         sx, sy, sz = np.float32(0), np.float32(0), np.float32(0)
         for k in range(3):
@@ -427,15 +428,22 @@ def paint_strands(
             x1, y1, z1 = screen[s, i + 1, 0], screen[s, i + 1, 1], screen[s, i + 1, 2]
             if max(x0, x1) < -wide or min(x0, x1) >= width + wide or max(y0, y1) < -wide or min(y0, y1) >= height + wide:
                 continue
+            # A piece whose two ends lie behind what is drawn is taken to lie behind it.
+            px, py = min(max(int(x0), 0), width - 1), min(max(int(y0), 0), height - 1)
+            if z0 + bias <= depth[py, px]:
+                px, py = min(max(int(x1), 0), width - 1), min(max(int(y1), 0), height - 1)
+                if z1 + bias <= depth[py, px]:
+                    continue
             dx, dy = x1 - x0, y1 - y0
             flat = abs(dx) > abs(dy)
             long = max(abs(dx), abs(dy))
             steps = int(long) + 1
+            step = one / np.float32(steps)
             slope = np.sqrt(dx * dx + dy * dy) / max(long, np.float32(1e-3))
             from_tip0 = np.float32(count - 1 - i) / np.float32(count - 1)
             per = one / np.float32(count - 1)
             for j in range(steps):
-                t = (np.float32(j) + half) / steps
+                t = (np.float32(j) + half) * step
                 left = from_tip0 - t * per
                 thick = tip + (one - tip) * min(one, np.float32(2.2) * left)
                 reach = half * wide * thick * slope

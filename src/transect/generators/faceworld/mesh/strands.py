@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -21,14 +22,16 @@ from transect.generators.faceworld.mesh.kernels import (
 from transect.generators.faceworld.mesh.shading import HAIR
 from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values
 
-_CELL, _SHAPE = 0.2, (26, 36, 29)
-_CORNER = np.array([-2.6, -4.4, -4.2], np.float32)
+_CELL, _SHAPE = 0.25, (21, 28, 23)
+_CORNER = np.array([-2.625, -4.3, -4.2], np.float32)
 """The volume in which hair shades: the width of its cells, how many there are, its lowest corner."""
-_STEPS = 9
-_OPAQUE = 0.55
+_STEPS = 7
+_OPAQUE = 0.69
 """Optical depth of a cell full of black hair."""
-_FULL = 13.0
+_FULL = 25.0
 """Length of strands in a cell that is full."""
+_FINE = 512
+"""Points across a drawing from which all strands are drawn, with all of their points."""
 _BACK = np.array([0.0, 0.35, -1.45])
 """The middle of the hair's mass."""
 _SKULL, _AXES = np.array([0.0, 0.42, -1.35]), np.array([0.95, 1.20, 1.25])
@@ -113,7 +116,7 @@ class Hair:
             if cover > 0:
                 look = np.array([cover, -0.03, max(1.5, wide * self.unit), strands.code, dim, 0.0, every], np.float32)
                 paint_strands(placed.screen, colors, placed.counts, look, depth, picture, label)
-            width = max(0.8, strands.width * self.unit / placed.kept)
+            width = max(0.8, strands.width * self.unit / placed.kept**0.6)
             look = np.array([strands.cover, 0.03, width, strands.code, 1.0, tip, 1], np.float32)
             paint_strands(placed.screen, colors, placed.counts, look, depth, picture, label)
 
@@ -131,9 +134,9 @@ class Hair:
 
 
 def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, size: int) -> Placed:
-    groom, kept = strands.groom, 1.0
-    if strands.code == HAIR and size < 512 and strands.name != "locs":
-        kept = max(size / 512, 0.5)
+    groom, kept, detail = strands.groom, 1.0, 1.0
+    if size < _FINE and strands.name not in ("locs", "lashes", "brows"):
+        kept, detail = max((size / _FINE) ** 1.5, 0.35), 0.7
     count = round(len(groom.strands) * kept)
     points = np.empty_like(groom.strands[:count])
     screen, counts = np.empty_like(points), np.empty(count, np.int32)
@@ -145,6 +148,7 @@ def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, s
         strands.stretch[:count].astype(np.float32),
         strands.spans[:count],
         *pose.numbers(size),
+        detail,
         points,
         screen,
         counts,
@@ -152,9 +156,14 @@ def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, s
     return Placed(strands, points, screen, counts, kept)
 
 
+@functools.cache
+def _cells() -> Float[np.ndarray, "n 3"]:
+    """The middles of the volume's cells."""
+    steps = [_CORNER[k] + _CELL * (np.arange(_SHAPE[k], dtype=np.float32) + 0.5) for k in range(3)]
+    return np.stack(np.meshgrid(*steps, indexing="ij"), -1).reshape(-1, 3).astype(np.float32)
+
+
 def _solid(pose: Pose) -> Float[np.ndarray, "a b c"]:
     """Cells inside the skull."""
-    steps = [_CORNER[k] + _CELL * (np.arange(_SHAPE[k], dtype=np.float32) + 0.5) for k in range(3)]
-    at = np.stack(np.meshgrid(*steps, indexing="ij"), -1) - pose.turn(_SKULL[None])[0]
-    own = (at.reshape(-1, 3) @ pose.rotation.astype(np.float32)) / _AXES.astype(np.float32)
+    own = (_cells() - pose.turn(_SKULL[None])[0]) @ (pose.rotation / _AXES).astype(np.float32)
     return ((own**2).sum(1) < 1).reshape(_SHAPE).astype(np.float32) * np.float32(1.5)
