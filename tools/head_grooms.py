@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from scipy.ndimage import gaussian_filter
 from scipy.spatial import cKDTree
 
@@ -383,7 +383,13 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
     aside = 0.11 * draws.standard_normal(150)[lock][:, None] + 0.20 * roots.at[:, :1] - 0.08
     start = np.array([0, 0.25, 1.0]) + aside * np.array([1.0, 0, 0]) + 0.35 * roots.normal
     back = np.clip(0.1 - roots.at[:, 2], 0, 1.2)
-    length = roots.at[:, 1] - 0.48 + 0.75 * back + (0.045 * draws.standard_normal(150))[lock] + 0.05 * draws.standard_normal(len(lock))
+    length = (
+        roots.at[:, 1]
+        - 0.48
+        + 0.75 * back
+        + (0.045 * draws.standard_normal(150))[lock]
+        + 0.05 * draws.standard_normal(len(lock))
+    )
     layer = draws.random(len(lock))
     strands = skin.grow(roots, start, length, 10, draws, 0.03 + 0.05 * layer, 2.0, 0.010, None, 0.03)
     grown = Grown(strands, roots, lock)
@@ -417,7 +423,9 @@ def brows(skin: Skin, draws: Draws) -> Grown:
     start = start - np.array([0, 0.38, 0]) * np.clip(off(roots.at), -0.8, 1)[:, None] * (1 - upright)
     start = start - np.array([0, 0.55, 0]) * np.clip(x - 0.60, 0, 1)
     start = start + 0.13 * draws.standard_normal(roots.at.shape) + 0.22 * roots.normal
-    length = (0.10 + 0.05 * np.clip(1 - np.abs(x[:, 0] - 0.5) / 0.4, 0, 1)) * np.exp(0.2 * draws.standard_normal(len(x)))
+    length = (0.10 + 0.05 * np.clip(1 - np.abs(x[:, 0] - 0.5) / 0.4, 0, 1)) * np.exp(
+        0.2 * draws.standard_normal(len(x))
+    )
     strands = skin.grow(roots, start, length, 4, draws, 0.006, 0.0, 0.02)
     return Grown(strands, roots, np.arange(len(x)))
 
@@ -485,7 +493,7 @@ def packed_groom(grown: Grown, draws: Draws) -> dict[str, np.ndarray]:
     mixed = draws.permutation(len(grown.lock))
     grown = grown.take(mixed)
     whole = np.rint(grown.strands / _STEP)
-    found, before, ahead = [whole[:, 0]], whole[:, 0], whole[:, 0]
+    before, ahead = whole[:, 0], whole[:, 0]
     changes = []
     for k in range(1, whole.shape[1]):
         guess = 2 * ahead - before if k > 1 else ahead
@@ -493,7 +501,6 @@ def packed_groom(grown: Grown, draws: Draws) -> dict[str, np.ndarray]:
         before, ahead = ahead, guess + change
         changes.append(change)
     corners, weights = grown.roots.corners, np.rint(grown.roots.weights[:, :2] * 255)
-    del found
     return {
         "roots": corners.astype(np.uint16), "weights": weights.astype(np.uint8), "starts": whole[:, 0].astype(np.int16),
         "changes": np.stack(changes, 1).astype(np.int16), "shade": shades(grown, draws),
@@ -615,7 +622,9 @@ def felt_hat(skin: Skin) -> list[Sheet]:
         tints.append(np.full(_ROUND, 0.40 if share < 0.24 else 1.0))
     for share in np.linspace(0.08, 1, 9):
         ring = flat * 0.80 * (1 - share)
-        height = 2.22 + 0.10 * np.sqrt(1 - (1 - share) ** 2) - 0.26 * np.exp(-((ring[:, 0] / 0.22) ** 2)) * min(1, 3 * share)
+        height = (
+            2.22 + 0.10 * np.sqrt(1 - (1 - share) ** 2) - 0.26 * np.exp(-((ring[:, 0] / 0.22) ** 2)) * min(1, 3 * share)
+        )
         rows.append(middle + ring + height[:, None] * np.array([0, 1.0, 0]))
         tints.append(np.ones(_ROUND))
     step = np.linspace(0, 1, 8)[:, None, None]
@@ -638,9 +647,7 @@ def draped(origin: Float[np.ndarray, " 3"], towards: Float[np.ndarray, "r c 3"])
     return np.where(inside, far[:, None, None], 0.0).max(0)
 
 
-def wrap(
-    skin: Skin, opening: tuple[float, float, float], edge: float, thick: float, folds: float
-) -> list[Sheet]:
+def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: float, folds: float) -> list[Sheet]:
     """Cloth around head and neck; opening: angles from the front at its top, sides and bottom, in degrees."""
     origin = np.array([0.0, 0.05, -1.3])
     top, side, bottom = np.radians(opening)

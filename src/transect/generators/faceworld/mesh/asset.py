@@ -115,7 +115,10 @@ def _groom(held: Mapping[str, np.ndarray], name: str) -> Groom:
     first = weights.astype(np.float32) / 255
     every = np.concatenate([first, 1 - first.sum(1, keepdims=True)], 1)
     return Groom(
-        (whole * float(step[0])).astype(np.float32), roots.astype(np.int32), every, np.exp(shade / 100).astype(np.float32)
+        (whole * float(step[0])).astype(np.float32),
+        roots.astype(np.int32),
+        every,
+        np.exp(shade / 100).astype(np.float32),
     )
 
 

@@ -19,8 +19,8 @@ from transect.generators.faceworld.mesh.kernels import (
     read_shadow,
     scatter,
 )
-from transect.generators.faceworld.mesh.strands import Hair
 from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values, face_vertices, pose_of, rest_shape
+from transect.generators.faceworld.mesh.strands import Hair
 
 _SHADOW = 160
 _SHADOW_VIEW, _BIAS = 7.2, 0.06
@@ -124,7 +124,12 @@ def _scene(
 
 
 def _lit(
-    p: Values, scene: Scene, normals: Float[np.ndarray, "v 3"], towards: Float[np.ndarray, " 3"], pose: Pose, worn_: Hair
+    p: Values,
+    scene: Scene,
+    normals: Float[np.ndarray, "v 3"],
+    towards: Float[np.ndarray, " 3"],
+    pose: Pose,
+    worn_: Hair,
 ) -> np.ndarray:
     """Irradiance of every vertex; writes the share of key light into the scene's surface."""
     held, count = asset(), len(asset().mean)

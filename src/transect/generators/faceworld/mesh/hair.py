@@ -6,7 +6,7 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int32
+from jaxtyping import Float
 
 from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES, HAIR_STYLES, HATS
 from transect.generators.faceworld.mesh.asset import Groom, asset
@@ -43,7 +43,9 @@ class Strands(NamedTuple):
 def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     """How far inside the hair's border a place of the mean head's skin lies; below 0 outside."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
-    border = np.interp(z, [-1.02, -0.96, -0.80, -0.68, -0.52, -0.30, 0.0], [-0.50, -0.45, -0.10, 0.35, 0.78, 1.00, 1.17])
+    border = np.interp(
+        z, [-1.02, -0.96, -0.80, -0.68, -0.52, -0.30, 0.0], [-0.50, -0.45, -0.10, 0.35, 0.78, 1.00, 1.17]
+    )
     temples = 0.10 * np.exp(-(((x - 0.70) / 0.18) ** 2)) * (z > -0.6)
     front = y - border - temples + 0.03 * np.exp(-((x / 0.15) ** 2))
     ear = np.sqrt(((y + 0.36) / 0.60) ** 2 + ((z + 1.42) / 0.42) ** 2) - 1

@@ -202,8 +202,8 @@ def place_strands(
     """Strands on a person: each goes with its root, is stretched from it, turned with the head and projected.
 
     moved: of vertices, from the mean head. spans: between which of its points each strand is drawn, fractions too.
-    counts: how many points that gives, detail times as many as it has; the others stay unwritten. neck, camera: as Pose.turn and Pose.project use them:
-    height and width of the bend; middle, its height, distance and focal length.
+    counts: how many points that gives, detail times as many as it has; the others stay unwritten. neck, camera: as
+    Pose.turn and Pose.project use them: height and width of the bend; middle, its height, distance and focal length.
     """
     one = np.float32(1)
     most = strands.shape[1]
@@ -264,7 +264,7 @@ def fill_volume(
 
 
 @compiled
-def light_volume(
+def light_volume(  # noqa: C901
     hair: Float[np.ndarray, "a b c"],
     solid: Float[np.ndarray, "a b c"],
     towards: Float[np.ndarray, " 3"],
@@ -315,27 +315,29 @@ def light_volume(
 
 @compiled
 def read_volume(
-    points: Float[np.ndarray, "n 3"],
+    points: Float[np.ndarray, "n k 3"],
+    counts: Int32[np.ndarray, " n"],
     corner: Float[np.ndarray, " 3"],
     cell: float,
     volume: Float[np.ndarray, "a b c 3"],
-    out: Float[np.ndarray, "n 3"],
+    out: Float[np.ndarray, "n k 3"],
 ) -> None:
     """The volume's three values at each point, between the middles of its cells; those of its border beyond it."""
     half = np.float32(0.5)
     a, b, c = volume.shape[:3]
-    for n in range(points.shape[0]):
-        u = min(max((points[n, 0] - corner[0]) / np.float32(cell) - half, np.float32(0)), np.float32(a - 1.001))
-        v = min(max((points[n, 1] - corner[1]) / np.float32(cell) - half, np.float32(0)), np.float32(b - 1.001))
-        w = min(max((points[n, 2] - corner[2]) / np.float32(cell) - half, np.float32(0)), np.float32(c - 1.001))
-        x, y, z = int(u), int(v), int(w)
-        u, v, w = u - x, v - y, w - z
-        for k in range(3):
-            near = (volume[x, y, z, k] * (1 - u) + volume[x + 1, y, z, k] * u) * (1 - v)
-            near += (volume[x, y + 1, z, k] * (1 - u) + volume[x + 1, y + 1, z, k] * u) * v
-            far = (volume[x, y, z + 1, k] * (1 - u) + volume[x + 1, y, z + 1, k] * u) * (1 - v)
-            far += (volume[x, y + 1, z + 1, k] * (1 - u) + volume[x + 1, y + 1, z + 1, k] * u) * v
-            out[n, k] = near * (1 - w) + far * w
+    for s in range(points.shape[0]):
+        for i in range(counts[s]):
+            u = min(max((points[s, i, 0] - corner[0]) / np.float32(cell) - half, np.float32(0)), np.float32(a - 1.001))
+            v = min(max((points[s, i, 1] - corner[1]) / np.float32(cell) - half, np.float32(0)), np.float32(b - 1.001))
+            w = min(max((points[s, i, 2] - corner[2]) / np.float32(cell) - half, np.float32(0)), np.float32(c - 1.001))
+            x, y, z = int(u), int(v), int(w)
+            u, v, w = u - np.float32(x), v - np.float32(y), w - np.float32(z)
+            for k in range(3):
+                near = (volume[x, y, z, k] * (1 - u) + volume[x + 1, y, z, k] * u) * (1 - v)
+                near += (volume[x, y + 1, z, k] * (1 - u) + volume[x + 1, y + 1, z, k] * u) * v
+                far = (volume[x, y, z + 1, k] * (1 - u) + volume[x + 1, y, z + 1, k] * u) * (1 - v)
+                far += (volume[x, y + 1, z + 1, k] * (1 - u) + volume[x + 1, y + 1, z + 1, k] * u) * v
+                out[s, i, k] = near * (1 - w) + far * w
 
 
 @compiled
@@ -378,7 +380,9 @@ def light_strands(
             nx, ny, nz = nx * scale, ny * scale, nz * scale
             along = tx * light[0, 0] + ty * light[0, 1] + tz * light[0, 2]
             across = np.sqrt(max(zero, one - along * along))
-            facing = max(zero, (nx * light[0, 0] + ny * light[0, 1] + nz * light[0, 2] + np.float32(0.35)) / np.float32(1.35))
+            facing = max(
+                zero, (nx * light[0, 0] + ny * light[0, 1] + nz * light[0, 2] + np.float32(0.35)) / np.float32(1.35)
+            )
             body = np.float32(0.35) * across + np.float32(0.65) * facing
             to_tip = (tx + (turn - np.float32(0.12)) * nx) * hx + (ty + (turn - np.float32(0.12)) * ny) * hy
             to_tip += (tz + (turn - np.float32(0.12)) * nz) * hz
@@ -404,7 +408,7 @@ def light_strands(
 
 
 @compiled
-def paint_strands(
+def paint_strands(  # noqa: C901
     screen: Float[np.ndarray, "n k 3"],
     colors: Float[np.ndarray, "n k 3"],
     counts: Int32[np.ndarray, " n"],
@@ -419,14 +423,19 @@ def paint_strands(
     strand is drawn.
     """
     height, width = depth.shape
-    one, zero, half = np.float32(1), np.float32(0), np.float32(0.5)
+    one, half = np.float32(1), np.float32(0.5)
     cover, bias, wide, code, dim, tip, every = look[0], look[1], look[2], int(look[3]), look[4], look[5], int(look[6])
     for s in range(0, screen.shape[0], every):
         count = counts[s]
         for i in range(count - 1):
             x0, y0, z0 = screen[s, i, 0], screen[s, i, 1], screen[s, i, 2]
             x1, y1, z1 = screen[s, i + 1, 0], screen[s, i + 1, 1], screen[s, i + 1, 2]
-            if max(x0, x1) < -wide or min(x0, x1) >= width + wide or max(y0, y1) < -wide or min(y0, y1) >= height + wide:
+            if (
+                max(x0, x1) < -wide
+                or min(x0, x1) >= width + wide
+                or max(y0, y1) < -wide
+                or min(y0, y1) >= height + wide
+            ):
                 continue
             # A piece whose two ends lie behind what is drawn is taken to lie behind it.
             px, py = min(max(int(x0), 0), width - 1), min(max(int(y0), 0), height - 1)

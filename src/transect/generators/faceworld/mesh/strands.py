@@ -82,17 +82,11 @@ class Hair:
         """
         if self.volume is None:
             return np.ones(len(at), np.float32), np.ones(len(at), np.float32)
-        found = self._read(at)
+        found = _read(self.volume, at[:, None], np.ones(len(at), np.int32))[:, 0]
         off = np.sqrt((rest[:, 0] / 0.9) ** 2 + ((rest[:, 1] + 0.7) / 0.9) ** 2)
         share = np.where(rest[:, 2] > -0.3, np.clip((off - 1) / 0.4, 0, 1), 1)
         key = np.exp(-1.3 * share * np.maximum(found[:, 0] - 0.05, 0))
         return key, 1 - 0.65 * share * (1 - np.clip(found[:, 2] * 1.6, 0, 1))
-
-    def _read(self, at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
-        assert self.volume is not None
-        found = np.empty((len(at), 3), np.float32)
-        read_volume(np.ascontiguousarray(at, dtype=np.float32), _CORNER, _CELL, self.volume, found)
-        return found
 
     def paint(
         self, color: Float[np.ndarray, " 3"], key: Float[np.ndarray, " 3"], depth: Float[np.ndarray, "h w"],
@@ -126,11 +120,19 @@ class Hair:
         if placed.strands.code != HAIR or self.volume is None:
             along = np.linspace(0, 1, shape[1], dtype=np.float32)[:, None] ** 0.5
             return np.ascontiguousarray(np.broadcast_to(0.55 + 0.45 * along, (*shape, 2)), dtype=np.float32)
-        found = self._read(placed.points.reshape(-1, 3))
+        found = _read(self.volume, placed.points, placed.counts)
         passed = np.float32(1 - 0.6 * min(1.0, (lightness / 0.25) ** 0.5))
-        key = np.exp(-passed * 1.1 * found[:, 1])
-        sky = np.clip(1.5 * found[:, 2], 0, 1) ** np.float32(0.5 + 0.8 * passed)
-        return np.stack([key, sky], 1).reshape(*shape, 2).astype(np.float32)
+        key = np.exp(-passed * 1.1 * found[..., 1])
+        sky = np.clip(1.5 * found[..., 2], 0, 1) ** np.float32(0.5 + 0.8 * passed)
+        return np.stack([key, sky], -1).astype(np.float32)
+
+
+def _read(
+    volume: Float[np.ndarray, "a b c 3"], points: Float[np.ndarray, "n k 3"], counts: Int32[np.ndarray, " n"]
+) -> Float[np.ndarray, "n k 3"]:
+    found = np.zeros(points.shape, np.float32)
+    read_volume(np.ascontiguousarray(points, dtype=np.float32), counts, _CORNER, _CELL, volume, found)
+    return found
 
 
 def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, size: int) -> Placed:
