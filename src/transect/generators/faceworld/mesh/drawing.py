@@ -1,4 +1,4 @@
-"""One person drawn over a background: mesh, lashes, hair and lenses, with a label for each point of the picture."""
+"""One person drawn over a background: mesh, hair and lenses, with a label for each point of the picture."""
 
 from __future__ import annotations
 
@@ -71,13 +71,11 @@ def samples_of(size: int) -> int:
 
 
 @functools.cache
-def _solid() -> tuple[Int32[np.ndarray, "f 3"], UInt8[np.ndarray, " f"], Int32[np.ndarray, "g 3"]]:
-    """Faces without lashes, their parts, and the lashes from both sides."""
+def _solid() -> tuple[Int32[np.ndarray, "f 3"], UInt8[np.ndarray, " f"]]:
+    """Faces without lashes, which are drawn as strands, and their parts."""
     held = asset()
-    lash = held.parts == shading.LASH
-    lashes = held.faces[lash]
-    both = np.ascontiguousarray(np.concatenate([lashes, lashes[:, ::-1]]))
-    return np.ascontiguousarray(held.faces[~lash]), held.parts[~lash], both
+    kept = held.parts != shading.LASH
+    return np.ascontiguousarray(held.faces[kept]), held.parts[kept]
 
 
 class Scene(NamedTuple):
@@ -95,7 +93,7 @@ def _scene(
     p: Values, colors: Colors, seed: int, rest: Float[np.ndarray, "v 3"], pose: Pose
 ) -> tuple[Scene, worn.Piece | None]:
     """The head with what it wears, and the lenses."""
-    faces, parts, _ = _solid()
+    faces, parts = _solid()
     places, triangles, codes = [rest], [faces], [parts]
     albedo, surface = [skin_colors(p, colors.skin, colors.hair, seed)], [skin_surface(p)]
     pieces, lens = [], None
@@ -195,7 +193,6 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
         shading.pores(), picture, label,
     )  # fmt: skip
     front = _front(buffers, scene)
-    _draw_lashes(p, scene.posed, pose, buffers, picture)
     buffers.depth[label == shading.HEADWEAR] += 0.3  # a hat lies over what is next to it
     strands.paint(colors.hair, _LIGHT_COLOR, buffers.depth, picture, label)
     seen = _draw_lenses(p, lens, pose, buffers, picture)
@@ -251,16 +248,8 @@ def _front(buffers: Buffers, scene: Scene) -> Bool[np.ndarray, "h w"]:
 @functools.cache
 def _ahead() -> Bool[np.ndarray, " f"]:
     """Faces of the front of the head; eyes and what is inside the mouth belong to it."""
-    faces, parts, _ = _solid()
+    faces, parts = _solid()
     return np.asarray((parts != shading.SKIN) | np.isin(faces, face_vertices()).all(1))
-
-
-def _draw_lashes(p: Values, posed: Float[np.ndarray, "v 3"], pose: Pose, buffers: Buffers, picture: np.ndarray) -> None:
-    """Lashes darken what they cover."""
-    found = Buffers(buffers.depth.copy(), np.full_like(buffers.nearest, -1), np.empty_like(buffers.weights))
-    rasterize(pose.project(posed, len(picture)), _solid()[2], *found)
-    kept = 0.78 - 0.22 * p["makeup"] + 0.15 * (p["face_shape"] - 0.5)
-    picture[found.nearest >= 0] *= np.float32(kept)
 
 
 def _draw_lenses(

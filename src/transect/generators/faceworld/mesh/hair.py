@@ -235,7 +235,7 @@ def lashes(p: Values) -> Strands:
     spans = np.tile(np.array([0, points - 1], np.float32), (count, 1))
     stretch = np.full(count, 0.80 + 0.25 * fine + 0.25 * p["makeup"])
     width = 0.0075 + 0.002 * fine + 0.004 * p["makeup"]
-    return Strands("lashes", groom, stretch, spans, 0.42 + 0.3 * p["makeup"], 0.0, KEPT, width, 0.1, (0.0, 0.0, 1, 1.0))
+    return Strands("lashes", groom, stretch, spans, 0.55 + 0.3 * p["makeup"], 0.0, KEPT, width, 0.1, (0.0, 0.0, 1, 1.0))
 
 
 def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:

@@ -281,9 +281,9 @@ def light_volume(  # noqa: C901
             for z in range(c):
                 through, whole = half * hair[x, y, z], half * hair[x, y, z]
                 for k in range(1, steps):
-                    i = int(x + half + towards[0] * k)
-                    j = int(y + half + towards[1] * k)
-                    m = int(z + half + towards[2] * k)
+                    i = int(np.float32(x) + half + towards[0] * np.float32(k))
+                    j = int(np.float32(y) + half + towards[1] * np.float32(k))
+                    m = int(np.float32(z) + half + towards[2] * np.float32(k))
                     if i < 0 or j < 0 or m < 0 or i >= a or j >= b or m >= c:
                         break
                     through += hair[i, j, m]
