@@ -21,7 +21,7 @@ _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
 _RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
 _VECTOR = 16
-BACKDROP = (0.1140, 1.75)
+BACKDROP = (0.075, 7.0)
 """Radiance of the darkest background, and the ratio of the lightest to it."""
 
 Columns = dict[str, Float[np.ndarray, " n"]]
@@ -90,9 +90,9 @@ def _hue(turns: Float[np.ndarray, " n"], chroma: Float[np.ndarray, " n"]) -> Flo
 
 
 def _cloth(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Reflectance of cloth: .008 to .24 on a logarithmic scale; the middle tones carry the color."""
+    """Reflectance of cloth: .012 to .43 on a logarithmic scale; the middle tones carry the color."""
     chroma = 0.08 + 0.34 * np.sin(np.pi * lightness) ** 2
-    return np.asarray(0.008 * 30.0 ** lightness[:, None] * _hue(hue, chroma))
+    return np.asarray(0.012 * 36.0 ** lightness[:, None] * _hue(hue, chroma))
 
 
 def _backdrop(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:

@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.spatial import cKDTree
 
 from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.hair import balding, beard_density, beard_regions, hairline
 from transect.generators.faceworld.mesh.kernels import find_noise
-from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, TONGUE, UPPER_TEETH
+from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, SKIN, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import Values
 
-KEY, AMBIENT, FILL, WRAP = 1.36, 0.15, 1.16, (0.25, 0.12, 0.08)
+KEY, AMBIENT, FILL, WRAP = 1.40, 0.26, 1.16, (0.22, 0.08, 0.05)
 """Irradiance of key light, surroundings and all the fill light; how far red, green and blue light creep around."""
 
 
@@ -31,6 +32,9 @@ class Zones(NamedTuple):
     beard: Float[np.ndarray, " v"]
     lips: Float[np.ndarray, " v"]
     inside: Float[np.ndarray, " v"]
+    socket: Float[np.ndarray, " v"]
+    rim: Float[np.ndarray, " v"]
+    ears: Float[np.ndarray, " v"]
     balding: Float[np.ndarray, " v"]
 
 
@@ -47,11 +51,16 @@ def zones() -> Zones:
     scalp = np.clip(0.4 + 5 * hairline(held.mean), 0, 1) * (1 - ears) * (y > -1.2)
     beard = beard_density(held.mean)
     lips = np.clip((held.regions["lips"] - 0.2) * 1.6, 0, 1)
+    socket = near(0.46, 0.05, 0.44, 0.26, -0.5)
+    lash = held.mean[vertices_of(LASH)]
+    skin = vertices_of(SKIN)
+    rim = np.zeros(len(held.mean))
+    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2))
     return Zones(
         near(0.62, -0.60, 0.38, 0.32, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.24, 0.22, 0.10, -0.3),
         near(0.50, 0.14, 0.28, 0.12, -0.5), near(0, 0.8, 0.55, 0.40, -0.3), scalp.astype(np.float32),
         (beard * (1 - lips)).astype(np.float32), lips, (held.regions["inside_mouth"] > 0.5).astype(np.float32),
-        balding(held.mean).astype(np.float32),
+        socket, rim.astype(np.float32), ears.astype(np.float32), balding(held.mean).astype(np.float32),
     )  # fmt: skip
 
 
@@ -75,17 +84,20 @@ def skin_colors(
     """Albedo of every vertex of the head."""
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
-    blotched = 0.5 * mottle[0] + 0.35 * mottle[1] + 0.3 * mottle[2]
-    flush = (
-        0.90 + 0.35 * blotched + 0.42 * zone.cheek + 0.45 * zone.nose + 0.30 * zone.under_eye + 0.10 * p["complexion"]
-    )
-    flush = flush + 1.3 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.04, -0.22, -0.24]) * (0.6 + 0.4 * pale))
-    shade = 1 + 0.05 * blotched - (0.10 + 0.10 * p["old"]) * zone.under_eye
+    blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
+    flush = 0.35 + 0.55 * blotched + 0.70 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
+    flush = flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose)
+    flush = flush + 1.0 * p["makeup"] * zone.cheek
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.5 + 0.5 * pale))
+    shade = 1 + 0.09 * blotched - 0.08 * zone.forehead - (0.13 + 0.12 * p["old"]) * zone.under_eye
+    shade = shade * (1 - 0.42 * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
     spots = (
-        np.clip(mottle[2] - 0.35, 0, 1) * (0.55 * p["old"] + 0.25 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
+        np.clip(mottle[2] - 0.35, 0, 1) * (0.75 * p["old"] + 0.30 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
     color = skin * shade[:, None] * blood * np.exp(-spots[:, None] * np.array([0.5, 0.9, 1.1]))
+    # The shadow of a shaven beard.
+    shaven = 0.16 * np.clip(p["face_shape"] - 0.4, 0, 1) * zone.beard
+    color = color * np.exp(-shaven[:, None] * np.array([1.3, 1.0, 0.75]))
     shadow = 0.75 * p["makeup"] * zone.lid
     color = color * np.exp(-shadow[:, None] * np.array([0.9, 1.2, 1.0]))
     grown = (p["hair_style"] > 0) * (
@@ -103,40 +115,33 @@ def skin_colors(
 def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, " 3"], pale: float) -> np.ndarray:
     """Lips, lipstick, teeth, tongue and the dark of the mouth."""
     zone = zones()
-    bare = skin * (np.array([0.80, 0.50, 0.52]) + (1 - pale) * np.array([-0.02, 0.14, 0.16])) + np.array(
-        [0.02, 0.004, 0.006]
+    bare = skin * (np.array([0.64, 0.37, 0.40]) + (1 - pale) * np.array([-0.02, 0.10, 0.10])) + np.array(
+        [0.008, 0.002, 0.003]
     )
     painted = np.array([0.26, 0.025, 0.045]) * (0.45 + 0.55 * p["sclera"])
     lips = bare + (painted - bare) * 0.85 * p["lipstick"]
-    color = color + (lips - color) * (0.85 * zone.lips)[:, None]
+    color = color + (lips - color) * (0.95 * zone.lips)[:, None]
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
     white = min(0.25 + 0.75 * p["sclera"], 1.0)
-    color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.50, 0.46, 0.39]) * white * (1 - 0.15 * p["old"])
+    color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.78, 0.73, 0.63]) * white * (1 - 0.15 * p["old"])
     color[vertices_of(TONGUE)] = np.array([0.32, 0.11, 0.11]) * white
     color[vertices_of(LASH)] = 0.01
     return color
 
 
-def skin_surface(p: Values) -> Float[np.ndarray, "v 4"]:
-    """Gloss, room for the share of key light, lips, and the inside of the mouth."""
+def skin_surface(p: Values) -> Float[np.ndarray, "v 6"]:
+    """Gloss, room for the spread share of key light, lips, the inside of the mouth, and room for what is seen."""
     zone = zones()
-    gloss = (
-        0.45 + 0.30 * zone.cheek + 0.50 * zone.nose + 0.28 * zone.forehead + (0.15 + 0.3 * p["lipstick"]) * zone.lips
-    )
+    gloss = 0.50 + 0.15 * zone.cheek + 0.45 * zone.nose + 0.12 * zone.forehead - 0.35 * zone.socket
+    gloss = gloss + (0.35 + 0.6 * p["lipstick"]) * zone.lips
     gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
-    return np.stack([gloss, np.zeros_like(gloss), zone.lips, zone.inside], 1).astype(np.float32)
+    empty = np.zeros_like(gloss)
+    return np.stack([gloss, empty, zone.lips, zone.inside, empty, np.ones_like(gloss)], 1).astype(np.float32)
 
 
 def ambient_of(p: Values, normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
     """Light from above, from below and from the fill light, without occlusion."""
     sky = (0.5 + 0.5 * normals[:, 1])[:, None]
-    around = AMBIENT * (1.35 * np.array([1.07, 0.99, 0.94]) * sky + 0.75 * np.array([1.14, 0.97, 0.88]) * (1 - sky))
+    around = AMBIENT * (1.15 * np.array([1.07, 0.99, 0.94]) * sky + 0.75 * np.array([1.14, 0.97, 0.88]) * (1 - sky))
     ahead = np.clip(0.25 + 0.75 * normals[:, 2], 0, 1)[:, None]
     return np.asarray(around + FILL * p["fill_light"] * ahead, dtype=np.float32)
-
-
-def key_of(direction: Float[np.ndarray, " 3"], normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
-    """The key light on surfaces, without shadows."""
-    facing = (normals @ direction.astype(np.float32))[:, None]
-    wrap = np.array(WRAP, np.float32)
-    return np.asarray(KEY * np.clip((facing + wrap) / (1 + wrap), 0, None), dtype=np.float32)

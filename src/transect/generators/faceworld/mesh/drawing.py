@@ -12,22 +12,21 @@ from jaxtyping import Bool, Float, Int32, UInt8
 from transect.generators.faceworld.attributes import CLOTHES, GLASSES, PATTERNS
 from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.complexion import ambient_of, key_of, skin_colors, skin_surface, zones
+from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface, zones
 from transect.generators.faceworld.mesh.kernels import (
     find_normals,
     rasterize,
     read_shadow,
-    scatter,
 )
 from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values, face_vertices, pose_of, rest_shape
 from transect.generators.faceworld.mesh.strands import Hair
 
-_SHADOW = 160
-_SHADOW_VIEW, _BIAS = 7.2, 0.06
+_SHADOW = 200
+_SHADOW_VIEW, _BIAS = 6.0, 0.05
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 """What a camera's white balance leaves of a warm light, as in most portraits: it discounts most of it."""
 _NECKLINE = {"crew neck": -2.62, "v-neck": -2.50, "shirt": -2.45, "turtleneck": -2.12}
-_SCATTERED, _STEPS = np.array([0.35, 0.60, 0.70], np.float32), 5
+_HOLLOWS, _SPREAD = 7, 4
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
 
 
@@ -86,7 +85,7 @@ class Scene(NamedTuple):
     faces: Int32[np.ndarray, "f 3"]
     parts: UInt8[np.ndarray, " f"]
     albedo: Float[np.ndarray, "v 3"]
-    surface: Float[np.ndarray, "v 4"]
+    surface: Float[np.ndarray, "v 6"]
 
 
 def _scene(
@@ -112,7 +111,7 @@ def _scene(
         triangles.append(piece.faces + start)
         codes.append(np.full(len(piece.faces), code, np.uint8))
         albedo.append(piece.albedo)
-        surface.append(np.tile(np.array([gloss, 0, 0, 0], np.float32), (len(piece.points), 1)))
+        surface.append(np.tile(np.array([gloss, 0, 0, 0, 1, 1], np.float32), (len(piece.points), 1)))
         start += len(piece.points)
     every = np.concatenate(places).astype(np.float32)
     parts_ = np.concatenate(codes)
@@ -122,53 +121,73 @@ def _scene(
 
 
 def _lit(
-    p: Values,
-    scene: Scene,
-    normals: Float[np.ndarray, "v 3"],
-    towards: Float[np.ndarray, " 3"],
-    pose: Pose,
-    worn_: Hair,
-) -> np.ndarray:
-    """Irradiance of every vertex; writes the share of key light into the scene's surface."""
+    p: Values, scene: Scene, normals: Float[np.ndarray, "v 3"], lamp: Float[np.ndarray, "10 3"], pose: Pose, hair: Hair
+) -> tuple[np.ndarray, Float[np.ndarray, "m m"]]:
+    """Light of the surroundings on every vertex, and the key light's picture of depths.
+
+    Writes into the scene's surface how much of either a vertex sees.
+    """
     held, count = asset(), len(asset().mean)
-    shadow = _shadow(scene, towards)
-    sky = np.ones(len(scene.posed), np.float32)
-    key_left, sky_left = worn_.shade(scene.posed[:count], scene.rest[:count])
-    shadow[:count] *= key_left
-    sky[:count] = np.clip(held.sky, 0.04, 1) * sky_left
-    ambient, key = ambient_of(p, normals), key_of(towards, normals)
-    light = (ambient * sky[:, None] + key * _LIGHT_COLOR * (shadow * (0.45 + 0.55 * sky))[:, None]).astype(np.float32)
-    scene.surface[:, 1] = shadow * (0.4 + 0.6 * sky)
-    scatter(light, held.starts, held.near, _STEPS, _SCATTERED, np.empty_like(light))
-    facing = max(0.30, float(towards @ pose.rotation[:, 2]))
+    depth, shadow = _shadow(scene, lamp)
+    scene.surface[:count, 5], sky_left = hair.shade(scene.posed[:count], scene.rest[:count])
+    shadow[:count] *= scene.surface[:count, 5]
+    hollow = np.empty(count, np.float32)
+    shading.find_hollows(scene.posed[:count], normals[:count], held.starts, held.near, _HOLLOWS, hollow)
+    seen = np.ones(len(scene.posed), np.float32)
+    seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(hollow, -0.12, 1.8)) * sky_left
+    spread = np.ascontiguousarray(shadow[:count])
+    shading.spread(spread, held.starts, held.near, _SPREAD)
+    scene.surface[:, 1], scene.surface[:, 4] = shadow, np.minimum(seen, 1)
+    scene.surface[:count, 1] = spread
+    # What comes out of hollows has met skin more often, and is redder.
+    bounced = seen[:, None] ** np.array([0.85, 1.08, 1.12], np.float32)
+    light = (ambient_of(p, normals) * bounced).astype(np.float32)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
-        lid = np.clip(0.95 - 0.60 * np.clip((scene.rest[eye, 1] - 0.0) / 0.17, 0, 1), 0, 1)[:, None]
-        light[eye] = (ambient[eye].mean(0) * 0.8 + 0.85 * facing * _LIGHT_COLOR * shadow[eye].max()) * lid
-        scene.surface[eye, 1] = 1.0
+        light[eye] = ambient_of(p, normals[eye]).mean(0) * 0.75
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
-    depth = scene.rest[teeth, 2]
-    entering = np.clip((depth - depth.min()) / 0.5, 0, 1)[:, None] ** 1.5
-    light[teeth] = (ambient[teeth].mean(0) * 0.5 + 0.55 * facing * _LIGHT_COLOR) * entering
-    light[:count][zones().inside > 0] *= 0.2
-    return np.asarray(light)
+    ahead = scene.rest[teeth, 2]
+    entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2
+    facing = max(0.25, float(lamp[0] @ pose.rotation[:, 2]))
+    light[teeth] = (ambient_of(p, np.array([pose.rotation[:, 2]])) + 0.75 * facing * lamp[2]) * entering[:, None]
+    scene.surface[teeth, 4] = entering
+    return light, depth
 
 
-def _shadow(scene: Scene, towards: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " v"]:
-    """Share of the key light that reaches every vertex."""
-    across = np.cross([0, 1, 0], towards)
-    across /= np.linalg.norm(across)
-    frame = np.stack([across, np.cross(towards, across), towards]).astype(np.float32)
-    turned, scale = scene.posed @ frame.T, _SHADOW / _SHADOW_VIEW
+def _shadow(
+    scene: Scene, lamp: Float[np.ndarray, "10 3"]
+) -> tuple[Float[np.ndarray, "m m"], Float[np.ndarray, " v"]]:
+    """The key light's picture of depths, and the share of its light that reaches every vertex."""
+    turned, scale = scene.posed @ lamp[6:9].T, _SHADOW / _SHADOW_VIEW
     seen = np.stack([_SHADOW / 2 + turned[:, 0] * scale, _SHADOW / 2 - (turned[:, 1] + 0.3) * scale, turned[:, 2]], 1)
+    seen = seen.astype(np.float32)
     casting = (scene.parts == shading.SKIN) | (scene.parts == shading.HAT)
     buffers = Buffers.empty(_SHADOW)
-    rasterize(seen.astype(np.float32), np.ascontiguousarray(scene.faces[casting]), *buffers)
+    rasterize(seen, np.ascontiguousarray(scene.faces[casting]), *buffers)
     lit = np.empty(len(seen), np.float32)
-    seen, own = seen.astype(np.float32), len(asset().mean)
+    own = len(asset().mean)
     read_shadow(seen[:own], buffers.depth, _BIAS, lit[:own])
     read_shadow(seen[own:], buffers.depth, 3 * _BIAS, lit[own:])
-    return lit
+    return buffers.depth, lit
+
+
+def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:
+    """The lights, as shading.shade wants them; how hard the key light is and what shines from behind are the seed's."""
+    draws = np.random.Generator(np.random.Philox(key=[seed, 11])).random(4)
+    towards, soft = _direction(p), draws[0] ** 1.3
+    half = towards + np.array([0, 0, 1], np.float32)
+    half /= max(float(np.linalg.norm(half)), 1e-6)
+    across = np.cross([0, 1, 0], towards)
+    across /= np.linalg.norm(across)
+    side = -np.sign(towards[0] + 1e-6) if draws[1] < 0.7 else np.sign(towards[0] + 1e-6)
+    behind = np.array([0.80 * side, 0.35, -0.50])
+    rim = max(0.0, 2.2 * draws[2] - 1.0) * np.array([0.98, 1.0, 1.03])
+    warm = np.exp(0.12 * (draws[3] - 0.5) * np.array([1.0, 0.0, -1.2]))
+    return np.stack([
+        towards, half, KEY * _LIGHT_COLOR * warm, behind / np.linalg.norm(behind), rim,
+        [soft, _SHADOW / _SHADOW_VIEW, _BIAS], across, np.cross(towards, across), towards,
+        np.array(WRAP) + 0.22 * soft,
+    ]).astype(np.float32)  # fmt: skip
 
 
 def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s s 3"]) -> Drawing:
@@ -178,9 +197,9 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     scene, lens = _scene(p, colors, seed, rest, pose)
     normals = np.empty_like(scene.posed)
     find_normals(scene.posed, scene.faces, normals)
-    towards = _direction(p)
-    strands = Hair(p, rest - asset().mean, pose, towards, size)
-    light = _lit(p, scene, normals, towards, pose, strands)
+    lamp = _lamp(p, seed)
+    hair = Hair(p, rest - asset().mean, pose, lamp[0], size)
+    light, depth = _lit(p, scene, normals, lamp, pose, hair)
     buffers = Buffers.empty(size)
     rasterize(pose.project(scene.posed, size), scene.faces, *buffers)
     picture = np.repeat(np.repeat(background, samples_of(len(background)), 0), samples_of(len(background)), 1)
@@ -189,12 +208,12 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     rested = np.concatenate([held.mean, scene.rest[len(held.mean) :]])
     shading.shade(
         buffers.nearest, buffers.weights, scene.faces, scene.parts, scene.posed, rested, normals, light, scene.albedo,
-        scene.surface, _key(towards), _eyes(p, colors, scene.posed, pose), _cloth(p, colors), _look(p, size),
+        scene.surface, lamp, depth, _eyes(p, colors, scene.posed, pose), _cloth(p, colors), _look(p, size),
         shading.pores(), picture, label,
     )  # fmt: skip
     front = _front(buffers, scene)
     buffers.depth[label == shading.HEADWEAR] += 0.3  # a hat lies over what is next to it
-    strands.paint(colors.hair, _LIGHT_COLOR, buffers.depth, picture, label)
+    hair.paint(colors.hair, _LIGHT_COLOR, buffers.depth, picture, label)
     seen = _draw_lenses(p, lens, pose, buffers, picture)
     return Drawing(
         picture, label, seen, front & np.isin(label, (shading.BARE, shading.LIPS, shading.EYE, shading.BEARD))
@@ -207,17 +226,11 @@ def _direction(p: Values) -> Float[np.ndarray, " 3"]:
     return np.array([across, np.sin(elevation), ahead], np.float32)
 
 
-def _key(towards: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "3 3"]:
-    half = towards + np.array([0, 0, 1], np.float32)
-    half /= max(float(np.linalg.norm(half)), 1e-6)
-    return np.stack([towards, half, _LIGHT_COLOR]).astype(np.float32)
-
-
 def _eyes(p: Values, colors: Colors, posed: Float[np.ndarray, "v 3"], pose: Pose) -> Float[np.ndarray, "4 3"]:
     centers = [posed[vertices_of(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
     aside = 0.42 * p["gaze"]
     gaze = pose.rotation @ np.array([np.sin(aside), 0.0, np.cos(aside)])
-    return np.stack([*centers, gaze, 1.9 * colors.iris]).astype(np.float32)
+    return np.stack([*centers, gaze, 1.7 * colors.iris]).astype(np.float32)
 
 
 def _cloth(p: Values, colors: Colors) -> Float[np.ndarray, "3 3"]:
@@ -232,9 +245,9 @@ def _pattern(p: Values) -> int:
 
 def _look(p: Values, size: int) -> Float[np.ndarray, " 8"]:
     old = min(max((p["age"] - 28) / 45, 0), 1.1)
-    pores = 0.030 + 0.025 * old + 0.010 * (p["face_shape"] - 0.5)
+    pores = 0.050 + 0.030 * old + 0.020 * (p["face_shape"] - 0.5)
     unit = size / VIEW / p["distance"]
-    white = 0.10 + 0.34 * min(p["sclera"], 1.1)
+    white = 0.09 + 0.36 * min(p["sclera"], 1.1)
     return np.array([pores, old, p["brow_raise"], white, 2 * p["relief_1"], unit, p["smile"], 0], np.float32)
 
 

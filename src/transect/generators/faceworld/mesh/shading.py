@@ -35,6 +35,62 @@ def pores() -> Float[np.ndarray, "d d 3"]:
 
 
 @compiled
+def find_hollows(
+    points: Float[np.ndarray, "v 3"],
+    normals: Float[np.ndarray, "v 3"],
+    starts: Int32[np.ndarray, " v1"],
+    near: Int32[np.ndarray, " e"],
+    steps: int,
+    out: Float[np.ndarray, " v"],
+) -> None:
+    """How far each vertex lies below its surroundings, on three scales: folds, sockets, the sides of a nose.
+
+    The surroundings are what is left of the shape after 1, 3 and `steps` rounds of averaging over neighbors.
+    """
+    count = starts.shape[0] - 1
+    smooth, scratch = points.copy(), points.copy()
+    out[:] = 0
+    for step in range(1, steps + 1):
+        for v in range(count):
+            first, end = starts[v], starts[v + 1]
+            if end == first:
+                continue
+            share = np.float32(1) / np.float32(end - first)
+            x, y, z = np.float32(0), np.float32(0), np.float32(0)
+            for e in range(first, end):
+                n = near[e]
+                x, y, z = x + smooth[n, 0], y + smooth[n, 1], z + smooth[n, 2]
+            scratch[v, 0], scratch[v, 1], scratch[v, 2] = x * share, y * share, z * share
+        smooth, scratch = scratch, smooth
+        if step == 1 or step == 3 or step == steps:
+            weight = np.float32(6.0) if step == 1 else (np.float32(5.0) if step == 3 else np.float32(3.5))
+            for v in range(count):
+                depth = np.float32(0)
+                for c in range(3):
+                    depth += (smooth[v, c] - points[v, c]) * normals[v, c]
+                out[v] += weight * depth
+
+
+@compiled
+def spread(
+    values: Float[np.ndarray, " v"],
+    starts: Int32[np.ndarray, " v1"],
+    near: Int32[np.ndarray, " e"],
+    steps: int,
+) -> None:
+    """Replace values of vertices by rounds of half themselves and half the mean of their neighbors."""
+    count = starts.shape[0] - 1
+    for _ in range(steps):
+        for v in range(count):
+            first, end = starts[v], starts[v + 1]
+            if end > first:
+                total = np.float32(0)
+                for e in range(first, end):
+                    total += values[near[e]]
+                values[v] = np.float32(0.5) * (values[v] + total / np.float32(end - first))
+
+
+@compiled
 def shade(  # noqa: C901
     nearest: Int32[np.ndarray, "h w"],
     weights: Float[np.ndarray, "h w 2"],
@@ -45,8 +101,9 @@ def shade(  # noqa: C901
     normals: Float[np.ndarray, "v 3"],
     light: Float[np.ndarray, "v 3"],
     albedo: Float[np.ndarray, "v 3"],
-    surface: Float[np.ndarray, "v 4"],
-    key: Float[np.ndarray, "3 3"],
+    surface: Float[np.ndarray, "v 6"],
+    lamp: Float[np.ndarray, "10 3"],
+    shadow: Float[np.ndarray, "m m"],
     eyes: Float[np.ndarray, "4 3"],
     cloth: Float[np.ndarray, "3 3"],
     look: Float[np.ndarray, " 8"],
@@ -56,17 +113,24 @@ def shade(  # noqa: C901
 ) -> None:
     """Radiance and label of every pixel with a face.
 
-    surface: gloss, share of the key light, share of lip, of the mouth's inside. key: direction, half vector, color.
-    eyes: centers of both, direction of the gaze, color of the iris. cloth: color, second color, neckline's height,
-    kind, pattern. look: depth of pores, age 0..1, raised brows, sclera, phase of wrinkles, pixels a unit, smile.
+    light: of the surroundings, by vertex. surface: gloss, share of the key light spread under the skin, share of lip,
+    of the mouth's inside, share of the surroundings that a vertex sees. lamp: direction, half vector and irradiance of
+    the key light; direction and irradiance of the light from behind; softness of the key light, pixels of its shadow a
+    unit, bias of the shadow; axes of the shadow's picture; how far the light creeps around by color. eyes: centers of
+    both, direction of the gaze, color of the iris. cloth: color, second color, neckline's height, kind, pattern. look:
+    depth of pores, age 0..1, raised brows, sclera, phase of wrinkles, pixels a unit, smile.
     """
     height, width = nearest.shape
-    tile = fine.shape[0]
+    tile, far = fine.shape[0], shadow.shape[0]
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
+    soft_light, scale_light, bias = lamp[5, 0], lamp[5, 1], lamp[5, 2]
+    spread_by = np.float32(0.8) + np.float32(2.2) * soft_light
+    run = np.zeros(width, np.int32)
     for y in range(height):
         for x in range(width):
             f = nearest[y, x]
             if f < 0:
+                run[x] = 0
                 continue
             a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
             u, v = weights[y, x, 0], weights[y, x, 1]
@@ -74,49 +138,80 @@ def shade(  # noqa: C901
             nx = u * normals[a, 0] + v * normals[b, 0] + w * normals[c, 0]
             ny = u * normals[a, 1] + v * normals[b, 1] + w * normals[c, 1]
             nz = u * normals[a, 2] + v * normals[b, 2] + w * normals[c, 2]
-            lit = u * surface[a, 1] + v * surface[b, 1] + w * surface[c, 1]
+            scale = one / np.sqrt(nx * nx + ny * ny + nz * nz)
+            nx, ny, nz = nx * scale, ny * scale, nz * scale
+            qx = u * posed[a, 0] + v * posed[b, 0] + w * posed[c, 0]
+            qy = u * posed[a, 1] + v * posed[b, 1] + w * posed[c, 1]
+            qz = u * posed[a, 2] + v * posed[b, 2] + w * posed[c, 2]
             e0 = u * light[a, 0] + v * light[b, 0] + w * light[c, 0]
             e1 = u * light[a, 1] + v * light[b, 1] + w * light[c, 1]
             e2 = u * light[a, 2] + v * light[b, 2] + w * light[c, 2]
             part = parts[f]
+            run[x] = run[x] + 1 if part == 1 or part == 2 else 0
+            facing = nx * lamp[0, 0] + ny * lamp[0, 1] + nz * lamp[0, 2]
+            lit = zero
+            if facing > np.float32(-0.35):  # the shadow of the key light, nine points around
+                sx, sy, sz = qx + np.float32(0.045) * nx, qy + np.float32(0.045) * ny, qz + np.float32(0.045) * nz
+                at_x = half * far + (sx * lamp[6, 0] + sy * lamp[6, 1] + sz * lamp[6, 2]) * scale_light
+                at_y = half * far - (sx * lamp[7, 0] + (sy) * lamp[7, 1] + sz * lamp[7, 2] + np.float32(0.3)) * scale_light
+                at_z = sx * lamp[8, 0] + sy * lamp[8, 1] + sz * lamp[8, 2] + bias
+                for dy in range(-1, 2):
+                    for dx in range(-1, 2):
+                        i = min(far - 1, max(0, int(at_x + spread_by * (dx + np.float32(0.3) * dy))))
+                        j = min(far - 1, max(0, int(at_y + spread_by * (dy - np.float32(0.3) * dx))))
+                        lit += shadow[j, i] < at_z
+                lit *= np.float32(1 / 9) * (u * surface[a, 5] + v * surface[b, 5] + w * surface[c, 5])
             if part == 1 or part == 2:
                 label[y, x] = 3
-                px = u * posed[a, 0] + v * posed[b, 0] + w * posed[c, 0] - eyes[part - 1, 0]
-                py = u * posed[a, 1] + v * posed[b, 1] + w * posed[c, 1] - eyes[part - 1, 1]
-                pz = u * posed[a, 2] + v * posed[b, 2] + w * posed[c, 2] - eyes[part - 1, 2]
+                px, py, pz = qx - eyes[part - 1, 0], qy - eyes[part - 1, 1], qz - eyes[part - 1, 2]
                 scale = one / np.sqrt(px * px + py * py + pz * pz)
                 px, py, pz = px * scale, py * scale, pz * scale
                 ahead = px * eyes[2, 0] + py * eyes[2, 1] + pz * eyes[2, 2]
                 angle = np.arccos(min(one, max(-one, ahead)))
-                soft = max(np.float32(0.05), np.float32(7) / look[5])
-                iris = min(one, max(zero, (np.float32(0.49) + half * soft - angle) / soft))
-                pupil = min(one, max(zero, (np.float32(0.18) + half * soft - angle) / soft))
-                ring = np.exp(-(((angle - np.float32(0.46)) / np.float32(0.07)) ** 2))
+                soft = max(np.float32(0.04), np.float32(5) / look[5])
+                iris = min(one, max(zero, (np.float32(0.43) + half * soft - angle) / soft))
+                pupil = min(one, max(zero, (np.float32(0.165) + half * soft - angle) / soft))
+                ring = np.exp(-(((angle - np.float32(0.42)) / np.float32(0.07)) ** 2))
                 turn = np.arctan2(py - eyes[2, 1], px - eyes[2, 0])
-                fibers = one + np.float32(0.20) * np.sin(
-                    turn * np.float32(31) + np.float32(3) * np.sin(turn * np.float32(9))
+                fibers = np.float32(0.9) + np.float32(0.25) * np.sin(
+                    turn * np.float32(23) + np.float32(3) * np.sin(turn * np.float32(9))
                 )
-                if py < eyes[2, 1]:
-                    fibers += np.float32(0.5) * angle
-                dark = (one - half * ring * iris) * (one - np.float32(0.96) * pupil)
-                vein = one - np.float32(0.20) * min(one, max(zero, angle - np.float32(0.55)))
-                mirrored = max(zero, px * key[1, 0] + py * key[1, 1] + pz * key[1, 2])
-                lobe = mirrored * mirrored
-                lobe *= lobe
-                lobe *= lobe
-                lobe *= lobe
-                lobe *= lobe * lobe
-                lobe *= lobe
+                fibers *= np.float32(0.55) + np.float32(1.3) * angle
+                # Light that the cornea gathers opposite to where it comes from.
+                across = (px - eyes[2, 0] * ahead) * lamp[0, 0] + (py - eyes[2, 1] * ahead) * lamp[0, 1]
+                fibers *= max(np.float32(0.45), one - np.float32(1.6) * across)
+                dark = (one - np.float32(0.6) * ring * iris) * (one - np.float32(0.97) * pupil)
+                vein = one - np.float32(0.30) * min(one, max(zero, angle - np.float32(0.50)))
+                below = np.float32(run[x]) / look[5]
+                lid = one - np.float32(0.80) * np.exp(-below * np.float32(14))
+                corner = one - np.float32(0.55) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
+                turned = max(zero, (px * lamp[0, 0] + py * lamp[0, 1] + pz * lamp[0, 2] + np.float32(0.45)) / np.float32(1.45))
+                cx, cy, cz = px, py, pz
+                if angle < np.float32(0.46):  # the cornea bulges
+                    cx, cy, cz = px - half * eyes[2, 0], py - half * eyes[2, 1], pz - half * eyes[2, 2]
+                    scale = one / np.sqrt(cx * cx + cy * cy + cz * cz)
+                    cx, cy, cz = cx * scale, cy * scale, cz * scale
+                mirrored = cx * lamp[1, 0] + cy * lamp[1, 1] + cz * lamp[1, 2]
+                size = np.float32(0.985) - np.float32(0.012) * soft_light
+                spot = min(one, max(zero, (mirrored - size) / np.float32(0.006)))
+                spot *= np.float32(0.3) + np.float32(0.7) * lit
+                window = np.float32(0.03) * max(zero, cy) * (one - half * pupil)
+                wet = zero
+                if y + 2 < height and nearest[y + 2, x] >= 0 and parts[nearest[y + 2, x]] == 0:
+                    wet = np.float32(0.10) * (np.float32(0.3) + np.float32(0.7) * lit)
                 for k in range(3):
-                    white = look[3] * (vein if k else one) * (one if k == 0 else np.float32(0.93 if k == 1 else 0.88))
+                    white = look[3] * (vein if k else one) * (one if k == 0 else np.float32(0.94 if k == 1 else 0.90))
                     own = white * (one - iris) + eyes[3, k] * fibers * iris
                     e = e0 if k == 0 else (e1 if k == 1 else e2)
-                    picture[y, x, k] = own * dark * e + np.float32(0.65) * lobe * key[2, k] * lit
+                    e += lamp[2, k] * turned * (np.float32(0.25) + np.float32(0.75) * lit)
+                    shine = spot * np.float32(0.75) * lamp[2, k] + (window + wet * white) * e
+                    picture[y, x, k] = own * dark * e * lid * corner + shine * min(one, lid + np.float32(0.2))
                 continue
+            seen = u * surface[a, 4] + v * surface[b, 4] + w * surface[c, 4]
+            gloss = u * surface[a, 0] + v * surface[b, 0] + w * surface[c, 0]
             if part > 2:
                 label[y, x] = 2 if part < 6 else (6 if part == 7 else (7 if part == 8 else 8))
-                gloss = u * surface[a, 0] + v * surface[b, 0] + w * surface[c, 0]
-                lobe = max(zero, nx * key[1, 0] + ny * key[1, 1] + nz * key[1, 2])
+                lobe = max(zero, nx * lamp[1, 0] + ny * lamp[1, 1] + nz * lamp[1, 2])
                 lobe *= lobe
                 lobe *= lobe
                 lobe *= lobe
@@ -133,7 +228,9 @@ def shade(  # noqa: C901
                 for k in range(3):
                     own = weave * (u * albedo[a, k] + v * albedo[b, k] + w * albedo[c, k])
                     e = e0 if k == 0 else (e1 if k == 1 else e2)
-                    picture[y, x, k] = own * e + gloss * lobe * lit * key[2, k]
+                    if part > 6:
+                        e += lamp[2, k] * max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit
+                    picture[y, x, k] = own * e + gloss * lobe * (lit if part > 6 else seen) * lamp[2, k]
                 continue
             rx = u * rest[a, 0] + v * rest[b, 0] + w * rest[c, 0]
             ry = u * rest[a, 1] + v * rest[b, 1] + w * rest[c, 1]
@@ -162,55 +259,71 @@ def shade(  # noqa: C901
                 for k in range(3):
                     own = cloth[0, k] + (cloth[1, k] - cloth[0, k]) * np.float32(0.8) * share
                     e = e0 if k == 0 else (e1 if k == 1 else e2)
+                    e += lamp[2, k] * max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit
                     picture[y, x, k] = own * e * hem * (one + fold)
                 continue
             lip = u * surface[a, 2] + v * surface[b, 2] + w * surface[c, 2]
             inside = u * surface[a, 3] + v * surface[b, 3] + w * surface[c, 3]
             label[y, x] = 2 if lip > 0 or inside > half else 1
-            # Fine relief on two scales by the place at rest, then lines that age and the face's muscles draw.
-            i = int(rx * np.float32(420) + rz * np.float32(210)) % tile
-            j = int(ry * np.float32(420) - rz * np.float32(130)) % tile
+            over, down = rx - (rz if rx > 0 else -rz), ry + np.float32(0.6) * rz
+            # Fine relief on three scales by the place at rest, then lines that age and the face's muscles draw.
+            i, j = int(over * np.float32(420)) % tile, int(down * np.float32(420)) % tile
             gx, gy, deep = fine[j, i, 0], fine[j, i, 1], fine[j, i, 2]
-            i = int(rx * np.float32(150) + rz * np.float32(75)) % tile
-            j = int(ry * np.float32(150) - rz * np.float32(47)) % tile
-            gx, gy = look[0] * (gx + fine[j, i, 0]), look[0] * (gy + fine[j, i, 1])
-            mottled = one + np.float32(0.03) * deep + np.float32(0.025) * fine[j, i, 2]
+            i, j = int(over * np.float32(170)) % tile, int(down * np.float32(170)) % tile
+            gx, gy, deep = gx + fine[j, i, 0], gy + fine[j, i, 1], deep + fine[j, i, 2]
+            i, j = int(over * np.float32(70)) % tile, int(down * np.float32(70)) % tile
+            gx = look[0] * (gx + np.float32(0.7) * fine[j, i, 0])
+            gy = look[0] * (gy + np.float32(0.7) * fine[j, i, 1])
+            mottled = one + look[0] * (np.float32(0.55) * deep + np.float32(0.5) * fine[j, i, 2])
+            red = np.float32(0.022) * fine[i, j, 2]
             old = look[1]
             above = min(one, max(zero, (ry - np.float32(0.62)) * np.float32(6)))
             above *= min(one, max(zero, (np.float32(1.25) - ry) * np.float32(5))) * max(zero, one - side * side)
             if above > 0 and (old > 0 or look[2] > 0):
-                brow = (old * np.float32(0.5) + max(zero, look[2]) * (np.float32(0.12) + half * old)) * above
-                wave = ry * np.float32(42) + np.float32(2) * np.sin(rx * np.float32(2.3) + look[4]) + look[4]
-                gy += np.float32(0.55) * brow * np.cos(wave)
+                brow = (old * np.float32(0.5) + max(zero, look[2]) * (np.float32(0.06) + half * old)) * above
+                wave = ry * np.float32(34) + np.float32(2) * np.sin(rx * np.float32(2.3) + look[4]) + look[4]
+                wave += np.float32(0.5) * fine[j, i, 0]
+                gy += np.float32(0.40) * brow * np.cos(wave) * (half + half * np.sin(rx * np.float32(3) + look[4]))
             if (old > 0 or look[6] > 0) and abs(ry) < np.float32(0.55) and rz > np.float32(-1.2):
                 ox, oy = side - np.float32(0.70), ry + np.float32(0.06)
-                far = np.sqrt(ox * ox + oy * oy)
-                crow = np.exp(-(((far - np.float32(0.22)) / np.float32(0.12)) ** 2)) * (ox > 0)
+                away = np.sqrt(ox * ox + oy * oy)
+                crow = np.exp(-(((away - np.float32(0.22)) / np.float32(0.12)) ** 2)) * (ox > 0)
                 crow *= old * np.float32(0.6) + look[6] * (np.float32(0.06) + np.float32(0.3) * old)
                 gy += np.float32(0.5) * crow * np.cos(np.float32(13) * np.arctan2(oy, ox) + look[4])
                 bag = np.exp(-(((side - np.float32(0.48)) / np.float32(0.2)) ** 2)) * np.exp(
                     -(((ry + np.float32(0.30)) / np.float32(0.05)) ** 2)
                 )
                 gy += np.float32(0.35) * old * bag
-            nx, ny = nx + gx, ny + gy
-            scale = one / np.sqrt(nx * nx + ny * ny + nz * nz)
-            nx, ny, nz = nx * scale, ny * scale, nz * scale
-            mirrored = max(zero, nx * key[1, 0] + ny * key[1, 1] + nz * key[1, 2])
+            bx, by = nx + gx, ny + gy
+            scale = one / np.sqrt(bx * bx + by * by + nz * nz)
+            bx, by, bz = bx * scale, by * scale, nz * scale
+            bumped = bx * lamp[0, 0] + by * lamp[0, 1] + bz * lamp[0, 2]
+            spread_lit = u * surface[a, 1] + v * surface[b, 1] + w * surface[c, 1]
+            mirrored = max(zero, bx * lamp[1, 0] + by * lamp[1, 1] + bz * lamp[1, 2])
             squared = mirrored * mirrored
             fourth = squared * squared
-            wide = fourth * fourth * mirrored
-            narrow = wide * wide
+            wide = fourth * fourth
+            narrow = wide * wide * wide
             turned = one - min(one, max(zero, nz))
             turned *= turned
-            edge = np.float32(0.04) + np.float32(0.30) * turned * turned
-            gloss = u * surface[a, 0] + v * surface[b, 0] + w * surface[c, 0]
-            shine = gloss * edge * lit * (np.float32(2.0) * narrow + wide)
-            sky = gloss * edge * np.float32(0.15) * max(zero, np.float32(0.4) + np.float32(0.6) * ny)
-            relief = one + np.float32(0.9) * (gx * key[0, 0] + gy * key[0, 1]) * (
-                np.float32(0.3) + np.float32(0.7) * lit
-            )
-            relief = max(np.float32(0.3), relief) * mottled
+            edge = np.float32(0.035) + np.float32(0.45) * turned * turned * turned
+            shine = gloss * edge * lit * seen * (np.float32(1.2) * narrow + np.float32(1.0) * wide)
+            behind = max(zero, bx * lamp[3, 0] + by * lamp[3, 1] + bz * lamp[3, 2])
+            sky = gloss * edge * seen * np.float32(0.22) * max(zero, np.float32(0.45) + np.float32(0.55) * by)
+            sky += gloss * edge * np.float32(1.5) * behind * lamp[4, 1]
+            relief = max(np.float32(0.4), one + np.float32(0.6) * (gx * lamp[0, 0] + gy)) * mottled
             for k in range(3):
                 own = u * albedo[a, k] + v * albedo[b, k] + w * albedo[c, k]
-                e = e0 if k == 0 else (e1 if k == 1 else e2)
-                picture[y, x, k] = own * e * relief + shine * key[2, k] + sky
+                if k:
+                    own *= one - red
+                e = (e0 if k == 0 else (e1 if k == 1 else e2)) * relief
+                smooth = np.float32(0.60) if k == 0 else (np.float32(0.30) if k == 1 else np.float32(0.20))
+                creep = lamp[9, k]
+                given = max(zero, (bumped + (facing - bumped) * smooth + creep) / (one + creep))
+                through = lit + (spread_lit - lit) * (smooth + np.float32(0.1))
+                e += lamp[2, k] * given * through * (np.float32(0.35) + np.float32(0.65) * seen)
+                e += lamp[4, k] * behind * seen
+                own *= one - np.float32(0.96) * inside
+                picture[y, x, k] = own * e * mottled + shine * lamp[2, k] + sky * (e2 if k == 2 else e1) / max(
+                    e1, np.float32(0.05)
+                )

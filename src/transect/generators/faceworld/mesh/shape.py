@@ -61,6 +61,8 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 }
 """Which displacements follow a trait of the identity code, by one standard deviation."""
 
+_ALL = {"eyebrows-trans-high": -0.75}
+"""What moves the mean head to that of photographs."""
 _ANCESTRY = ("shape_1", "shape_2")
 _FREE = ("shape_3", "shape_4", "shape_5", "shape_6", "shape_7", "relief_1", "relief_2")
 _SPREAD = {"nose": 0.22, "mouth": 0.18, "eye": 0.15, "cheek": 0.15, "chin": 0.13, "ear": 0.15}
@@ -95,6 +97,8 @@ def weights(p: Values) -> Float[np.ndarray, " k"]:
     """The weight of every displacement for a person with an expression."""
     found = _free_shapes().T @ np.array([p[name] for name in _FREE])
     number = _numbers()
+    for field, weight in _ALL.items():
+        found[number[field]] += weight
     for trait, fields in _TRAITS.items():
         for field, weight in fields:
             found[number[field]] += weight * p[trait]
@@ -117,12 +121,12 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
         for unit, weight in _SMILE.items():
             found[number[unit + side]] += weight * p["smile"]
-        found[number["mouthSmile" + side]] += 0.10 + 0.55 * max(sign * slant, 0)
-        found[number["mouthFrown" + side]] += 0.30 * max(-sign * slant, 0)
+        found[number["mouthSmile" + side]] += 0.14 + 0.45 * max(sign * slant, 0)
+        found[number["mouthFrown" + side]] += 0.12 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
         found[number["browDown" + side]] += 0.75 * max(-raised, 0)
-        found[number["eyeWide" + side]] += 0.35 + 0.25 * max(raised, 0)
-    found[number["browInnerUp"]] += 0.10 + 0.65 * max(raised, 0)
+        found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
+    found[number["browInnerUp"]] += 0.60 * max(raised, 0)
     found[number["jawOpen"]] += 0.05 * p["smile"] + 0.60 * p["mouth_open"]
     found[number["mouthClose"]] += 0.03
     return found
