@@ -32,6 +32,7 @@ class Zones(NamedTuple):
     beard: Float[np.ndarray, " v"]
     lips: Float[np.ndarray, " v"]
     inside: Float[np.ndarray, " v"]
+    bridge: Float[np.ndarray, " v"]
     socket: Float[np.ndarray, " v"]
     rim: Float[np.ndarray, " v"]
     ears: Float[np.ndarray, " v"]
@@ -50,17 +51,17 @@ def zones() -> Zones:
     ears = np.clip(held.regions["ears"], 0, 1)
     scalp = np.clip(0.4 + 5 * hairline(held.mean), 0, 1) * (1 - ears) * (y > -1.2)
     beard = beard_density(held.mean)
-    lips = np.clip((held.regions["lips"] - 0.2) * 1.6, 0, 1)
+    lips = np.clip((held.regions["lips"] - 0.3) * 2.0, 0, 1)
     socket = near(0.46, 0.05, 0.44, 0.26, -0.5)
-    lash = held.mean[vertices_of(LASH)]
+    lash = held.mean[vertices_of(LASH)]  # mostly the upper lid's
     skin = vertices_of(SKIN)
     rim = np.zeros(len(held.mean))
-    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2))
+    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2)) * np.where(y[skin] > -0.02, 1, 0.15)
     return Zones(
         near(0.62, -0.60, 0.38, 0.32, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.24, 0.22, 0.10, -0.3),
         near(0.50, 0.14, 0.28, 0.12, -0.5), near(0, 0.8, 0.55, 0.40, -0.3), scalp.astype(np.float32),
         (beard * (1 - lips)).astype(np.float32), lips, (held.regions["inside_mouth"] > 0.5).astype(np.float32),
-        socket, rim.astype(np.float32), ears.astype(np.float32), balding(held.mean).astype(np.float32),
+        near(0, -0.18, 0.22, 0.35, 0.1), socket, rim.astype(np.float32), ears.astype(np.float32), balding(held.mean).astype(np.float32),
     )  # fmt: skip
 
 
@@ -85,12 +86,12 @@ def skin_colors(
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
     blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
-    flush = 0.35 + 0.55 * blotched + 0.70 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
+    flush = 0.62 + 0.55 * blotched + 0.70 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
     flush = flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose)
     flush = flush + 1.0 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.5 + 0.5 * pale))
-    shade = 1 + 0.09 * blotched - 0.08 * zone.forehead - (0.13 + 0.12 * p["old"]) * zone.under_eye
-    shade = shade * (1 - 0.42 * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.55 + 0.65 * pale))
+    shade = 1 + 0.07 * blotched - 0.16 * zone.forehead - 0.10 * zone.bridge - (0.13 + 0.12 * p["old"]) * zone.under_eye
+    shade = shade * (1 - 0.52 * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.75 * p["old"] + 0.30 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
@@ -115,7 +116,7 @@ def skin_colors(
 def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, " 3"], pale: float) -> np.ndarray:
     """Lips, lipstick, teeth, tongue and the dark of the mouth."""
     zone = zones()
-    bare = skin * (np.array([0.64, 0.37, 0.40]) + (1 - pale) * np.array([-0.02, 0.10, 0.10])) + np.array(
+    bare = skin * (np.array([0.63, 0.29, 0.31]) + (1 - pale) * np.array([-0.02, 0.10, 0.10])) + np.array(
         [0.008, 0.002, 0.003]
     )
     painted = np.array([0.26, 0.025, 0.045]) * (0.45 + 0.55 * p["sclera"])
@@ -123,7 +124,7 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
     color = color + (lips - color) * (0.95 * zone.lips)[:, None]
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
     white = min(0.25 + 0.75 * p["sclera"], 1.0)
-    color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.78, 0.73, 0.63]) * white * (1 - 0.15 * p["old"])
+    color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
     color[vertices_of(TONGUE)] = np.array([0.32, 0.11, 0.11]) * white
     color[vertices_of(LASH)] = 0.01
     return color

@@ -248,7 +248,12 @@ def _look(p: Values, size: int) -> Float[np.ndarray, " 8"]:
     pores = 0.050 + 0.030 * old + 0.020 * (p["face_shape"] - 0.5)
     unit = size / VIEW / p["distance"]
     white = 0.09 + 0.36 * min(p["sclera"], 1.1)
-    return np.array([pores, old, p["brow_raise"], white, 2 * p["relief_1"], unit, p["smile"], 0], np.float32)
+    return np.array([pores, old, p["brow_raise"], white, 2 * p["relief_1"], unit, p["smile"], _crease(p)], np.float32)
+
+
+def _crease(p: Values) -> float:
+    """How dark the crease of the upper lid is: some people have none."""
+    return 0.32 * min(max(0.75 - 0.35 * p["eyelid_fold"] - 0.4 * max(p["shape_2"], 0), 0), 1)
 
 
 def _front(buffers: Buffers, scene: Scene) -> Bool[np.ndarray, "h w"]:

@@ -192,7 +192,7 @@ def shade(  # noqa: C901
                     scale = one / np.sqrt(cx * cx + cy * cy + cz * cz)
                     cx, cy, cz = cx * scale, cy * scale, cz * scale
                 mirrored = cx * lamp[1, 0] + cy * lamp[1, 1] + cz * lamp[1, 2]
-                size = np.float32(0.985) - np.float32(0.012) * soft_light
+                size = np.float32(0.989) - np.float32(0.012) * soft_light
                 spot = min(one, max(zero, (mirrored - size) / np.float32(0.006)))
                 spot *= np.float32(0.3) + np.float32(0.7) * lit
                 window = np.float32(0.03) * max(zero, cy) * (one - half * pupil)
@@ -225,6 +225,11 @@ def shade(  # noqa: C901
                     i = int((rx + half * rz) * np.float32(300)) % tile
                     j = int((ry - np.float32(0.3) * rz) * np.float32(300)) % tile
                     weave = max(half, one + np.float32(0.05) * fine[j, i, 0] + np.float32(0.05) * fine[j, i, 2])
+                if part == 3 or part == 4:  # between one tooth and the next, and towards the gums
+                    wide = np.float32(0.115) if part == 3 else np.float32(0.085)
+                    at = abs(u * rest[a, 0] + v * rest[b, 0] + w * rest[c, 0]) / wide
+                    at = abs(at - np.floor(at + half))
+                    weave = one - np.float32(0.35) * np.exp(-((at / np.float32(0.07)) ** 2))
                 for k in range(3):
                     own = weave * (u * albedo[a, k] + v * albedo[b, k] + w * albedo[c, k])
                     e = e0 if k == 0 else (e1 if k == 1 else e2)
@@ -294,6 +299,26 @@ def shade(  # noqa: C901
                     -(((ry + np.float32(0.30)) / np.float32(0.05)) ** 2)
                 )
                 gy += np.float32(0.35) * old * bag
+            # Nostrils, the wings' edges, the fold from nose to mouth and the lid's crease.
+            hole = zero
+            if side < np.float32(0.75) and rz > np.float32(0.0):
+                if ry < np.float32(-0.6) and ry > np.float32(-1.3):
+                    ox, oy = (side - np.float32(0.125)) / np.float32(0.060), (ry + np.float32(0.792)) / np.float32(0.026)
+                    hole = np.float32(0.80) * np.exp(-(ox * ox + oy * oy)) * (rz > np.float32(0.4))
+                    oy = (ry + np.float32(0.845)) / np.float32(0.05)
+                    hole += np.float32(0.30) * np.exp(-(oy * oy)) * max(zero, one - side * np.float32(4))
+                    ox, oy = (side - np.float32(0.315)) / np.float32(0.030), (ry + np.float32(0.74)) / np.float32(0.085)
+                    hole += np.float32(0.22) * np.exp(-(ox * ox + oy * oy))
+                    path = np.float32(0.30) - np.float32(0.42) * (ry + np.float32(0.72))
+                    ox, oy = (side - path) / np.float32(0.045), (ry + np.float32(0.93)) / np.float32(0.20)
+                    line = np.exp(-(oy * oy)) * (np.float32(0.10) + np.float32(0.55) * old + np.float32(0.25) * look[6])
+                    fold = line * ox * np.exp(-(ox * ox))
+                    gx -= np.float32(0.9) * (fold if rx > 0 else -fold)
+                    hole += np.float32(0.22) * line * np.exp(-(ox * ox))
+                elif ry > np.float32(0.0) and ry < np.float32(0.3):
+                    ox = (side - np.float32(0.52)) / np.float32(0.20)
+                    oy = (ry - np.float32(0.135) + np.float32(0.05) * ox * ox) / np.float32(0.016)
+                    hole = look[7] * np.exp(-(oy * oy)) * max(zero, one - np.float32(0.45) * ox * ox)
             bx, by = nx + gx, ny + gy
             scale = one / np.sqrt(bx * bx + by * by + nz * nz)
             bx, by, bz = bx * scale, by * scale, nz * scale
@@ -323,7 +348,7 @@ def shade(  # noqa: C901
                 through = lit + (spread_lit - lit) * (smooth + np.float32(0.1))
                 e += lamp[2, k] * given * through * (np.float32(0.35) + np.float32(0.65) * seen)
                 e += lamp[4, k] * behind * seen
-                own *= one - np.float32(0.96) * inside
+                own *= (one - np.float32(0.96) * inside) * (one - min(hole, one) * (np.float32(0.86) if k == 0 else one))
                 picture[y, x, k] = own * e * mottled + shine * lamp[2, k] + sky * (e2 if k == 2 else e1) / max(
                     e1, np.float32(0.05)
                 )

@@ -29,48 +29,58 @@ NECK = np.array([-2.45, 0.24], np.float32)
 softness of the bend."""
 
 _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
-    "nose_width": (("nose-scale-horiz", 0.40), ("nose-nostrils-width", 0.30)),
-    "nose_length": (("nose-scale-vert", 0.40),),
+    "nose_width": (("nose-scale-horiz", 0.28), ("nose-nostrils-width", 0.18)),
+    "nose_length": (("nose-scale-vert", 0.30),),
     "nose_bridge": (("nose-greek", 0.25), ("nose-scale-depth", 0.15), ("nose-width2", -0.20)),
-    "nose_tip": (("nose-point", 0.25), ("nose-point-width", 0.30)),
+    "nose_tip": (("nose-point", 0.15), ("nose-point-width", 0.20)),
     "nose_hump": (("nose-hump", 0.35), ("nose-curve", 0.20)),
-    "nose_flare": (("nose-flaring", 0.30), ("nose-base", 0.20)),
-    "eye_spacing": (("eye-trans-across", 0.25),),
+    "nose_flare": (("nose-flaring", 0.18), ("nose-base", 0.12)),
+    "eye_spacing": (("eye-trans-across", 0.16),),
     "eye_size": (("eye-scale", 0.35),),
-    "eye_tilt": (("eye-corner1", 0.35), ("eye-corner2", -0.20)),
+    "eye_tilt": (("eye-corner1", 0.25), ("eye-corner2", -0.15)),
     "eye_openness": (("eye-height2", 0.40),),
-    "eyelid_fold": (("eye-eyefold", 0.40), ("eye-epicanthus", 0.25)),
+    "eyelid_fold": (("eye-eyefold", 0.30), ("eye-epicanthus", 0.15)),
     "eye_bags": (("eye-bag", 0.25),),
-    "brow_height": (("eyebrows-trans-high", 0.30),),
-    "brow_arch": (("eyebrows-angle", 0.25),),
+    "brow_height": (("eyebrows-trans-high", 0.20),),
+    "brow_arch": (("eyebrows-angle", 0.20),),
     "brow_ridge": (("forehead-temple", 0.20), ("eyebrows-trans-high", -0.10)),
-    "mouth_width": (("mouth-scale-horiz", 0.35),),
-    "mouth_height": (("mouth-trans-high", 0.35),),
-    "lip_fullness": (("mouth-upperlip-volume", 0.40), ("mouth-lowerlip-volume", 0.40), ("mouth-lowerlip-height", 0.20)),
+    "mouth_width": (("mouth-scale-horiz", 0.26),),
+    "mouth_height": (("mouth-trans-high", 0.24),),
+    "lip_fullness": (("mouth-upperlip-volume", 0.35), ("mouth-lowerlip-volume", 0.35), ("mouth-lowerlip-height", 0.12)),
     "lip_protrusion": (("mouth-scale-depth", 0.30),),
     "jaw_width": (("chin-bones", 0.30), ("head-rectangular", 0.12)),
     "chin_width": (("chin-width", 0.30),),
-    "chin_length": (("chin-height", 0.22),),
+    "chin_length": (("chin-height", 0.20),),
     "cheekbones": (("cheek-bones", 0.40),),
     "cheek_fullness": (("cheek-volume", 0.25), ("head-fat", 0.15)),
     "forehead_height": (("forehead-scale-vert", 0.07),),
     "forehead_width": (("forehead-temple", 0.22),),
-    "face_length": (("head-scale-vert", 0.14),),
+    "face_length": (("head-scale-vert", 0.28),),
     "ear_size": (("ear-scale", 0.30),),
     "neck_width": (("measure-neck-circ", 0.30),),
 }
 """Which displacements follow a trait of the identity code, by one standard deviation."""
 
-_ALL = {"eyebrows-trans-high": -0.75}
+_ALL = {
+    "eyebrows-trans-high": -1.20, "eyebrows-angle": -0.15, "mouth-trans-high": 0.40, "nose-scale-vert": -0.45,
+    "head-scale-horiz": -0.40, "chin-height": -0.40, "mouth-scale-horiz": -0.12, "mouth-angles": 0.15,
+    "mouth-scale-vert": -0.25,
+}  # fmt: skip
 """What moves the mean head to that of photographs."""
+_SEX = {
+    "sex": 1.50, "eyebrows-trans-high": -0.45, "eyebrows-trans-ahead": 0.30, "chin-bones": 0.45, "chin-width": 0.30,
+    "chin-prominent": 0.15, "eye-scale": -0.35, "measure-neck-circ": 0.9, "mouth-upperlip-volume": -0.35,
+    "mouth-lowerlip-volume": -0.25, "nose-scale-horiz": 0.20, "cheek-volume": -0.25, "cheek-bones": -0.15,
+}  # fmt: skip
+"""What sex dimorphism does to bone, from feminine to masculine."""
 _ANCESTRY = ("shape_1", "shape_2")
 _FREE = ("shape_3", "shape_4", "shape_5", "shape_6", "shape_7", "relief_1", "relief_2")
-_SPREAD = {"nose": 0.22, "mouth": 0.18, "eye": 0.15, "cheek": 0.15, "chin": 0.13, "ear": 0.15}
-_LEFT_OUT = ("ear-trans-across", "ear-trans-ahead", "ear-trans-high", "nose-trans-across", "mouth-trans-across")
+_SPREAD = {"nose": 0.10, "mouth": 0.08, "eye": 0.08, "cheek": 0.10, "chin": 0.07, "ear": 0.10}
+_LEFT_OUT = ("ear-trans-across", "ear-trans-ahead", "ear-trans-high", "nose-trans-across", "mouth-trans-across", "mouth-angles", "nose-trans-ahead")
 """What would move ears too far, or nose and mouth to a side."""
 _SMILE = {
-    "mouthSmile": 1.0, "cheekSquint": 0.40, "eyeSquint": 0.15, "mouthUpperUp": 0.55, "mouthLowerDown": 0.40,
-    "mouthDimple": 0.35, "mouthStretch": 0.25,
+    "mouthSmile": 0.62, "cheekSquint": 0.40, "eyeSquint": 0.25, "mouthUpperUp": 0.50, "mouthLowerDown": 0.35,
+    "mouthDimple": 0.15, "mouthStretch": 0.08,
 }  # fmt: skip
 _SIDES = ("Left", "Right")
 
@@ -105,10 +115,11 @@ def weights(p: Values) -> Float[np.ndarray, " k"]:
     share = np.exp([1.1 * p[_ANCESTRY[0]], 1.1 * p[_ANCESTRY[1]], 0.0])
     for name, part in zip(("african", "asian", "caucasian"), share / share.sum(), strict=True):
         found[number[name]] += 0.9 * part
-    found[number["sex"]] += 1.35 * (p["face_shape"] - 0.5)
+    for field, weight in _SEX.items():
+        found[number[field]] += weight * (p["face_shape"] - 0.5)
     found[number["age"]] += min(max((p["age"] - 25) / 55, 0), 1.1)
     found[number["head-scale-horiz"]] += 0.22 * p["face_width"]
-    found[number["head-fat"]] += 0.70 * p["face_width"]
+    found[number["head-fat"]] += 0.55 * p["face_width"]
     found[number["weight"]] += 0.15 * p["face_width"]
     return np.asarray(found + _expression(p), dtype=np.float32)
 
@@ -121,13 +132,13 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
         for unit, weight in _SMILE.items():
             found[number[unit + side]] += weight * p["smile"]
-        found[number["mouthSmile" + side]] += 0.14 + 0.45 * max(sign * slant, 0)
+        found[number["mouthSmile" + side]] += 0.14 + 0.30 * max(sign * slant, 0)
         found[number["mouthFrown" + side]] += 0.12 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
-        found[number["browDown" + side]] += 0.75 * max(-raised, 0)
+        found[number["browDown" + side]] += 0.22 + 0.75 * max(-raised, 0)
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
-    found[number["jawOpen"]] += 0.05 * p["smile"] + 0.60 * p["mouth_open"]
+    found[number["jawOpen"]] += 0.05 * p["smile"] + 0.42 * p["mouth_open"]
     found[number["mouthClose"]] += 0.03
     return found
 
