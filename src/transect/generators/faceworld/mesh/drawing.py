@@ -154,9 +154,7 @@ def _lit(
     return light, depth
 
 
-def _shadow(
-    scene: Scene, lamp: Float[np.ndarray, "10 3"]
-) -> tuple[Float[np.ndarray, "m m"], Float[np.ndarray, " v"]]:
+def _shadow(scene: Scene, lamp: Float[np.ndarray, "10 3"]) -> tuple[Float[np.ndarray, "m m"], Float[np.ndarray, " v"]]:
     """The key light's picture of depths, and the share of its light that reaches every vertex."""
     turned, scale = scene.posed @ lamp[6:9].T, _SHADOW / _SHADOW_VIEW
     seen = np.stack([_SHADOW / 2 + turned[:, 0] * scale, _SHADOW / 2 - (turned[:, 1] + 0.3) * scale, turned[:, 2]], 1)

@@ -153,7 +153,9 @@ def shade(  # noqa: C901
             if facing > np.float32(-0.35):  # the shadow of the key light, nine points around
                 sx, sy, sz = qx + np.float32(0.045) * nx, qy + np.float32(0.045) * ny, qz + np.float32(0.045) * nz
                 at_x = half * far + (sx * lamp[6, 0] + sy * lamp[6, 1] + sz * lamp[6, 2]) * scale_light
-                at_y = half * far - (sx * lamp[7, 0] + (sy) * lamp[7, 1] + sz * lamp[7, 2] + np.float32(0.3)) * scale_light
+                at_y = (
+                    half * far - (sx * lamp[7, 0] + (sy) * lamp[7, 1] + sz * lamp[7, 2] + np.float32(0.3)) * scale_light
+                )
                 at_z = sx * lamp[8, 0] + sy * lamp[8, 1] + sz * lamp[8, 2] + bias
                 for dy in range(-1, 2):
                     for dx in range(-1, 2):
@@ -185,7 +187,9 @@ def shade(  # noqa: C901
                 below = np.float32(run[x]) / look[5]
                 lid = one - np.float32(0.80) * np.exp(-below * np.float32(14))
                 corner = one - np.float32(0.55) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
-                turned = max(zero, (px * lamp[0, 0] + py * lamp[0, 1] + pz * lamp[0, 2] + np.float32(0.45)) / np.float32(1.45))
+                turned = max(
+                    zero, (px * lamp[0, 0] + py * lamp[0, 1] + pz * lamp[0, 2] + np.float32(0.45)) / np.float32(1.45)
+                )
                 cx, cy, cz = px, py, pz
                 if angle < np.float32(0.46):  # the cornea bulges
                     cx, cy, cz = px - half * eyes[2, 0], py - half * eyes[2, 1], pz - half * eyes[2, 2]
@@ -303,7 +307,10 @@ def shade(  # noqa: C901
             hole = zero
             if side < np.float32(0.75) and rz > np.float32(0.0):
                 if ry < np.float32(-0.6) and ry > np.float32(-1.3):
-                    ox, oy = (side - np.float32(0.125)) / np.float32(0.060), (ry + np.float32(0.792)) / np.float32(0.026)
+                    ox, oy = (
+                        (side - np.float32(0.125)) / np.float32(0.060),
+                        (ry + np.float32(0.792)) / np.float32(0.026),
+                    )
                     hole = np.float32(0.80) * np.exp(-(ox * ox + oy * oy)) * (rz > np.float32(0.4))
                     oy = (ry + np.float32(0.845)) / np.float32(0.05)
                     hole += np.float32(0.30) * np.exp(-(oy * oy)) * max(zero, one - side * np.float32(4))
@@ -348,7 +355,9 @@ def shade(  # noqa: C901
                 through = lit + (spread_lit - lit) * (smooth + np.float32(0.1))
                 e += lamp[2, k] * given * through * (np.float32(0.35) + np.float32(0.65) * seen)
                 e += lamp[4, k] * behind * seen
-                own *= (one - np.float32(0.96) * inside) * (one - min(hole, one) * (np.float32(0.86) if k == 0 else one))
-                picture[y, x, k] = own * e * mottled + shine * lamp[2, k] + sky * (e2 if k == 2 else e1) / max(
-                    e1, np.float32(0.05)
+                own *= (one - np.float32(0.96) * inside) * (
+                    one - min(hole, one) * (np.float32(0.86) if k == 0 else one)
+                )
+                picture[y, x, k] = (
+                    own * e * mottled + shine * lamp[2, k] + sky * (e2 if k == 2 else e1) / max(e1, np.float32(0.05))
                 )

@@ -76,7 +76,15 @@ _SEX = {
 _ANCESTRY = ("shape_1", "shape_2")
 _FREE = ("shape_3", "shape_4", "shape_5", "shape_6", "shape_7", "relief_1", "relief_2")
 _SPREAD = {"nose": 0.10, "mouth": 0.08, "eye": 0.08, "cheek": 0.10, "chin": 0.07, "ear": 0.10}
-_LEFT_OUT = ("ear-trans-across", "ear-trans-ahead", "ear-trans-high", "nose-trans-across", "mouth-trans-across", "mouth-angles", "nose-trans-ahead")
+_LEFT_OUT = (
+    "ear-trans-across",
+    "ear-trans-ahead",
+    "ear-trans-high",
+    "nose-trans-across",
+    "mouth-trans-across",
+    "mouth-angles",
+    "nose-trans-ahead",
+)
 """What would move ears too far, or nose and mouth to a side."""
 _SMILE = {
     "mouthSmile": 0.62, "cheekSquint": 0.40, "eyeSquint": 0.25, "mouthUpperUp": 0.50, "mouthLowerDown": 0.35,
