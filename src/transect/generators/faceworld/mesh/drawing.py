@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int32, UInt8
 from transect.generators.faceworld.attributes import CLOTHES, GLASSES, PATTERNS
 from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface, zones
+from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface
 from transect.generators.faceworld.mesh.kernels import (
     find_normals,
     rasterize,

@@ -154,7 +154,7 @@ def shade(  # noqa: C901
                 sx, sy, sz = qx + np.float32(0.045) * nx, qy + np.float32(0.045) * ny, qz + np.float32(0.045) * nz
                 at_x = half * far + (sx * lamp[6, 0] + sy * lamp[6, 1] + sz * lamp[6, 2]) * scale_light
                 at_y = (
-                    half * far - (sx * lamp[7, 0] + (sy) * lamp[7, 1] + sz * lamp[7, 2] + np.float32(0.3)) * scale_light
+                    half * far - (sx * lamp[7, 0] + sy * lamp[7, 1] + sz * lamp[7, 2] + np.float32(0.3)) * scale_light
                 )
                 at_z = sx * lamp[8, 0] + sy * lamp[8, 1] + sz * lamp[8, 2] + bias
                 for dy in range(-1, 2):
@@ -171,9 +171,9 @@ def shade(  # noqa: C901
                 ahead = px * eyes[2, 0] + py * eyes[2, 1] + pz * eyes[2, 2]
                 angle = np.arccos(min(one, max(-one, ahead)))
                 soft = max(np.float32(0.04), np.float32(5) / look[5])
-                iris = min(one, max(zero, (np.float32(0.43) + half * soft - angle) / soft))
+                iris = min(one, max(zero, (np.float32(0.45) + half * soft - angle) / soft))
                 pupil = min(one, max(zero, (np.float32(0.165) + half * soft - angle) / soft))
-                ring = np.exp(-(((angle - np.float32(0.42)) / np.float32(0.07)) ** 2))
+                ring = np.exp(-(((angle - np.float32(0.44)) / np.float32(0.07)) ** 2))
                 turn = np.arctan2(py - eyes[2, 1], px - eyes[2, 0])
                 fibers = np.float32(0.9) + np.float32(0.25) * np.sin(
                     turn * np.float32(23) + np.float32(3) * np.sin(turn * np.float32(9))
@@ -208,7 +208,7 @@ def shade(  # noqa: C901
                     own = white * (one - iris) + eyes[3, k] * fibers * iris
                     e = e0 if k == 0 else (e1 if k == 1 else e2)
                     e += lamp[2, k] * turned * (np.float32(0.25) + np.float32(0.75) * lit)
-                    shine = spot * np.float32(0.75) * lamp[2, k] + (window + wet * white) * e
+                    shine = spot * np.float32(0.75) * lamp[2, k] + (window + np.float32(0.35) * wet) * e
                     picture[y, x, k] = own * dark * e * lid * corner + shine * min(one, lid + np.float32(0.2))
                 continue
             seen = u * surface[a, 4] + v * surface[b, 4] + w * surface[c, 4]

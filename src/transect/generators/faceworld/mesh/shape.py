@@ -143,7 +143,7 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
         found[number["mouthSmile" + side]] += 0.14 + 0.30 * max(sign * slant, 0)
         found[number["mouthFrown" + side]] += 0.12 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
-        found[number["browDown" + side]] += 0.22 + 0.75 * max(-raised, 0)
+        found[number["browDown" + side]] += 0.08 + 0.50 * max(-raised, 0)
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
     found[number["jawOpen"]] += 0.05 * p["smile"] + 0.42 * p["mouth_open"]
