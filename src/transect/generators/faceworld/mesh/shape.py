@@ -63,8 +63,8 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 
 _ALL = {
     "eyebrows-trans-high": -1.20, "eyebrows-angle": -0.15, "mouth-trans-high": 0.40, "nose-scale-vert": -0.45,
-    "head-scale-horiz": -0.40, "chin-height": -0.40, "mouth-scale-horiz": -0.12, "mouth-angles": 0.15,
-    "mouth-scale-vert": -0.25,
+    "head-scale-horiz": -0.13, "chin-height": -0.20, "mouth-scale-horiz": -0.12, "mouth-angles": 0.15,
+    "mouth-scale-vert": -0.25, "head-fat": -0.30,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
