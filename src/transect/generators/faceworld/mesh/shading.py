@@ -114,11 +114,12 @@ def shade(  # noqa: C901
     """Radiance and label of every pixel with a face.
 
     light: of the surroundings, by vertex. surface: gloss, share of the key light spread under the skin, share of lip,
-    of the mouth's inside, share of the surroundings that a vertex sees. lamp: direction, half vector and irradiance of
-    the key light; direction and irradiance of the light from behind; softness of the key light, pixels of its shadow a
-    unit, bias of the shadow; axes of the shadow's picture; how far the light creeps around by color. eyes: centers of
-    both, direction of the gaze, color of the iris. cloth: color, second color, neckline's height, kind, pattern. look:
-    depth of pores, age 0..1, raised brows, sclera, phase of wrinkles, pixels a unit, smile.
+    of the mouth's inside, share of the surroundings that a vertex sees, and of the key light that hair leaves. lamp:
+    direction, half vector and irradiance of the key light; direction and irradiance of the light from behind; softness
+    of the key light, pixels of its shadow a unit, bias of the shadow; axes of the shadow's picture; how far the light
+    creeps around by color. eyes: centers of both, direction of the gaze, color of the iris. cloth: color, second
+    color, neckline's height, kind, pattern. look: depth of pores, age 0..1, raised brows, sclera, phase of wrinkles,
+    pixels a unit, smile.
     """
     height, width = nearest.shape
     tile, far = fine.shape[0], shadow.shape[0]
