@@ -396,36 +396,42 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
     return grown._replace(strands=skin.outside(clumped(grown, 0.35, draws)))
 
 
+_BROW_X = [0.15, 0.20, 0.30, 0.40, 0.50, 0.60, 0.70, 0.80, 0.88, 0.94]
+_BROW_Y = [0.372, 0.378, 0.402, 0.432, 0.462, 0.485, 0.483, 0.438, 0.345, 0.270]
+
+
 def brow_line(x: np.ndarray) -> np.ndarray:
-    """Height of the middle of a brow at that distance from the middle of the face."""
-    return np.asarray(
-        0.385 + 0.06 * np.sin(np.clip((x - 0.17) / 0.80, 0, 1) * np.pi) - 0.04 * np.clip((x - 0.72) / 0.25, 0, 1)
-    )
+    """Height of the middle of a brow at that distance from the middle of the face.
+
+    That of photographs' portraits, less what lowers the mean head's brows to theirs: it does so in the middle most.
+    """
+    return np.asarray(np.interp(x, _BROW_X, _BROW_Y))
 
 
 def brows(skin: Skin, draws: Draws) -> Grown:
-    """Both brows: upright at their heads, then swept aside, the upper hairs down and the lower ones up."""
+    """Both brows: upright at their heads, then swept along their arch, the upper hairs down and the lower ones up."""
 
     def off(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
-        thick = np.interp(x, [0.15, 0.22, 0.30, 0.55, 0.80, 0.98], [0.0, 0.050, 0.062, 0.055, 0.030, 0.004])
-        return np.asarray((at[:, 1] - brow_line(x)) / np.maximum(thick, 1e-3))
+        thick = np.interp(
+            x, [0.15, 0.19, 0.25, 0.35, 0.55, 0.75, 0.92], [0.010, 0.040, 0.055, 0.058, 0.050, 0.030, 0.006]
+        )
+        return np.asarray((at[:, 1] - brow_line(x)) / thick)
 
     def dense(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
-        along = np.interp(x, [0.15, 0.26, 0.40, 0.85, 0.98], [0.0, 0.55, 1.0, 0.9, 0.2])
-        return np.clip(1.25 - off(at) ** 2, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.15) * (x < 0.98)
+        along = np.interp(x, [0.15, 0.26, 0.40, 0.80, 0.92], [0.25, 0.65, 1.0, 0.9, 0.3])
+        return np.clip(1.25 - off(at) ** 2, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.15) * (x < 0.92)
 
     roots = skin.roots(1000, dense, draws)
     side, x = np.sign(roots.at[:, :1]), np.abs(roots.at[:, :1])
-    upright = 1 - np.clip((x - 0.18) / 0.28, 0, 1)
-    start = side * np.array([1, 0, -0.25]) * (1 - 0.75 * upright) + np.array([0, 1.0, 0]) * (0.15 + 0.75 * upright)
-    start = start - np.array([0, 0.38, 0]) * np.clip(off(roots.at), -0.8, 1)[:, None] * (1 - upright)
-    start = start - np.array([0, 0.55, 0]) * np.clip(x - 0.60, 0, 1)
+    upright = 1 - np.clip((x - 0.18) / 0.25, 0, 1)
+    rise = (brow_line(x + 0.08) - brow_line(x)) / 0.08
+    start = side * np.array([1, 0, -0.25]) * (1 - 0.75 * upright) + np.array([0, 1.0, 0]) * (0.55 * upright + rise)
+    start = start - np.array([0, 0.38, 0]) * np.clip(off(roots.at), -1, 1)[:, None] * (1 - upright)
     start = start + 0.13 * draws.standard_normal(roots.at.shape) + 0.22 * roots.normal
-    length = (0.10 + 0.05 * np.clip(1 - np.abs(x[:, 0] - 0.5) / 0.4, 0, 1)) * np.exp(
-        0.2 * draws.standard_normal(len(x))
-    )
+    length = np.interp(x[:, 0], [0.15, 0.5, 0.75, 0.92], [0.075, 0.13, 0.10, 0.06])
+    length *= np.exp(0.2 * draws.standard_normal(len(x)))
     strands = skin.grow(roots, start, length, 4, draws, 0.006, 0.0, 0.02)
     return Grown(strands, roots, np.arange(len(x)))
 

@@ -90,7 +90,7 @@ def landmark_anchors(held: Held, jaw_open: Float[np.ndarray, "v 3"]) -> dict[str
     normals = np.empty_like(held["mean"])
     find_normals(held["mean"], np.ascontiguousarray(view.faces[view.parts == 0]), normals)
     found = [view.anchor(*pixel) for pixel in _jaw(view, held, normals)]
-    sides = [(-1, x) for x in (0.97, 0.80, 0.60, 0.40, 0.20)] + [(1, x) for x in (0.20, 0.40, 0.60, 0.80, 0.97)]
+    sides = [(-1, x) for x in (0.92, 0.80, 0.60, 0.40, 0.20)] + [(1, x) for x in (0.20, 0.40, 0.60, 0.80, 0.92)]
     found += [view.anchor(*_pixel(side * x, float(brow_line(np.array(x))))) for side, x in sides]
     found += [view.anchor(*pixel) for pixel in _nose(view)]
     for half in (slice(None, SIZE // 2), slice(SIZE // 2, None)):

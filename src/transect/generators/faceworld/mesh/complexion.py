@@ -88,14 +88,14 @@ def skin_colors(
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
     blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
-    flush = 0.62 + 0.38 * blotched + 0.70 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
+    flush = 0.64 + 0.19 * blotched + 0.70 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
     flush = flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose)
     flush = flush + 1.0 * p["makeup"] * zone.cheek
     blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.55 + 0.65 * pale))
-    shade = 1 + 0.06 * blotched - 0.16 * zone.forehead - 0.10 * zone.bridge - (0.13 + 0.12 * p["old"]) * zone.under_eye
-    shade = shade * (1 - 0.52 * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
+    shade = 1 + 0.03 * blotched - 0.16 * zone.forehead - 0.10 * zone.bridge - (0.13 + 0.12 * p["old"]) * zone.under_eye
+    shade = shade * (1 - 0.40 * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
     spots = (
-        np.clip(mottle[2] - 0.35, 0, 1) * (0.75 * p["old"] + 0.30 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
+        np.clip(mottle[2] - 0.35, 0, 1) * (0.37 * p["old"] + 0.15 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
     color = skin * shade[:, None] * blood * np.exp(-spots[:, None] * np.array([0.5, 0.9, 1.1]))
     # The shadow of a shaven beard.

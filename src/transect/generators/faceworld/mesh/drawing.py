@@ -243,7 +243,7 @@ def _pattern(p: Values) -> int:
 
 def _look(p: Values, size: int) -> Float[np.ndarray, " 8"]:
     old = min(max((p["age"] - 28) / 45, 0), 1.1)
-    pores = 0.050 + 0.030 * old + 0.020 * (p["face_shape"] - 0.5)
+    pores = 0.046 + 0.014 * old + 0.020 * (p["face_shape"] - 0.5)
     unit = size / VIEW / p["distance"]
     white = 0.09 + 0.36 * min(p["sclera"], 1.1)
     return np.array([pores, old, p["brow_raise"], white, 2 * p["relief_1"], unit, p["smile"], _crease(p)], np.float32)

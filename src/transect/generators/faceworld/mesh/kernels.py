@@ -115,33 +115,6 @@ def rasterize(
 
 
 @compiled
-def scatter(
-    light: Float[np.ndarray, "v 3"],
-    starts: Int32[np.ndarray, " v1"],
-    neighbors: Int32[np.ndarray, " e"],
-    steps: int,
-    kept: Float[np.ndarray, " 3"],
-    scratch: Float[np.ndarray, "v 3"],
-) -> None:
-    """Light that spreads under the skin: each step keeps a share of a vertex's light and takes the rest of the mean of
-    its neighbors, less of it in red. Vertices without neighbors keep all.
-    """
-    count = starts.shape[0] - 1
-    for _ in range(steps):
-        for v in range(count):
-            first, end = starts[v], starts[v + 1]
-            for c in range(3):
-                total = np.float32(0)
-                for e in range(first, end):
-                    total += light[neighbors[e], c]
-                own = light[v, c]
-                scratch[v, c] = own if end == first else kept[c] * own + (1 - kept[c]) * total / (end - first)
-        for v in range(count):
-            for c in range(3):
-                light[v, c] = scratch[v, c]
-
-
-@compiled
 def find_noise(points: Float[np.ndarray, "v 3"], frequency: float, seed: int, out: Float[np.ndarray, " v"]) -> None:
     """Value noise in -1..1 on a cubic lattice of that many knots a unit (Perlin 1985, doi:10.1145/325165.325247)."""
     for i in range(points.shape[0]):

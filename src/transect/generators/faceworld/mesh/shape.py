@@ -62,15 +62,16 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 """Which displacements follow a trait of the identity code, by one standard deviation."""
 
 _ALL = {
-    "eyebrows-trans-high": -1.20, "eyebrows-angle": -0.15, "mouth-trans-high": 0.40, "nose-scale-vert": -0.45,
+    "eyebrows-trans-high": -1.20, "eyebrows-angle": 0.25, "mouth-trans-high": 0.40, "nose-scale-vert": -0.45,
     "head-scale-horiz": -0.13, "chin-height": -0.20, "mouth-scale-horiz": -0.12, "mouth-angles": 0.15,
     "mouth-scale-vert": -0.25, "head-fat": -0.30,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
-    "sex": 1.50, "eyebrows-trans-high": -0.45, "eyebrows-trans-ahead": 0.30, "chin-bones": 0.45, "chin-width": 0.30,
-    "chin-prominent": 0.15, "eye-scale": -0.35, "measure-neck-circ": 0.9, "mouth-upperlip-volume": -0.35,
-    "mouth-lowerlip-volume": -0.25, "nose-scale-horiz": 0.20, "cheek-volume": -0.25, "cheek-bones": -0.15,
+    "sex": 1.50, "eyebrows-trans-high": -0.20, "eyebrows-angle": 0.80, "eyebrows-trans-ahead": 0.30,
+    "chin-bones": 0.45, "chin-width": 0.30, "chin-prominent": 0.15, "eye-scale": -0.35, "measure-neck-circ": 0.9,
+    "mouth-upperlip-volume": -0.35, "mouth-lowerlip-volume": -0.25, "nose-scale-horiz": 0.20, "cheek-volume": -0.25,
+    "cheek-bones": -0.15,
 }  # fmt: skip
 """What sex dimorphism does to bone, from feminine to masculine."""
 _ANCESTRY = ("shape_1", "shape_2")
@@ -140,10 +141,10 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
         for unit, weight in _SMILE.items():
             found[number[unit + side]] += weight * p["smile"]
-        found[number["mouthSmile" + side]] += 0.14 + 0.30 * max(sign * slant, 0)
+        found[number["mouthSmile" + side]] += 0.17 + 0.30 * max(sign * slant, 0)
         found[number["mouthFrown" + side]] += 0.12 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
-        found[number["browDown" + side]] += 0.08 + 0.50 * max(-raised, 0)
+        found[number["browDown" + side]] += 0.03 + 0.50 * max(-raised, 0)
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
     found[number["jawOpen"]] += 0.05 * p["smile"] + 0.42 * p["mouth_open"]

@@ -97,9 +97,7 @@ class Hair:
         light = np.stack([self.towards, 1.2 * key, sky, self.middle]).astype(np.float32)
         for placed in self.placed:
             strands = placed.strands
-            head = strands.code == HAIR
-            own = 0.012 + 0.10 * color if strands.code == hair.KEPT else (color if head else 0.8 * color)
-            pigment = np.asarray(own, dtype=np.float32)
+            pigment = _pigment(strands.name, color, self.p).astype(np.float32)
             colors = np.empty_like(placed.points)
             seen = self._seen(placed, float(color.mean()))
             light_strands(
@@ -156,6 +154,15 @@ def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, s
         counts,
     )
     return Placed(strands, points, screen, counts, kept)
+
+
+def _pigment(name: str, color: Float[np.ndarray, " 3"], p: Values) -> Float[np.ndarray, " 3"]:
+    """Color of strands: lashes are nearly black, and brows are sparse, so that the skin below darkens them."""
+    if name == "lashes":
+        return np.asarray(0.012 + 0.10 * color)
+    if name == "brows":
+        return np.asarray(0.8 * (1 - 0.75 * (p["skin_tone"] - 1) / 9) * color)
+    return np.asarray(0.8 * color if name == "beard" else color)
 
 
 @functools.cache
