@@ -98,13 +98,13 @@ def _scene(
     pieces, lens = [], None
     if p["hat"] > 0:
         pieces.append((worn.hat(p, rest, colors.hat), shading.HAT, 0.0))
-    if p["glasses"] > 0:
-        frame, lens = worn.spectacles(p, rest)
-        pieces.append((frame, shading.FRAME, 0.10))
     if p.get("face_mask", 0) > 0:  # on photographs alone
         pieces.append((worn.face_mask(rest), shading.HAT, 0.0))
     if p["earrings"] > 0:
         pieces.append((worn.earrings(rest), shading.EARRING, 0.8))
+    if p["glasses"] > 0:  # last, as _rasterized expects
+        frame, lens = worn.spectacles(p, rest)
+        pieces.append((frame, shading.FRAME, 0.10))
     start = len(rest)
     for piece, code, gloss in pieces:
         places.append(piece.points)
@@ -198,8 +198,7 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     lamp = _lamp(p, seed)
     hair = Hair(p, rest - asset().mean, pose, lamp[0], size)
     light, depth = _lit(p, scene, normals, lamp, pose, hair)
-    buffers = Buffers.empty(size)
-    rasterize(pose.project(scene.posed, size), scene.faces, *buffers)
+    buffers, solid = _rasterized(scene, pose, size)
     picture = np.repeat(np.repeat(background, samples_of(len(background)), 0), samples_of(len(background)), 1)
     picture, label = np.ascontiguousarray(picture, dtype=np.float32), np.zeros((size, size), np.uint8)
     held = asset()
@@ -210,12 +209,27 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
         shading.pores(), picture, label,
     )  # fmt: skip
     front = _front(buffers, scene)
-    buffers.depth[label == shading.HEADWEAR] += 0.3  # a hat lies over what is next to it
-    hair.paint(colors.hair, _LIGHT_COLOR, buffers.depth, picture, label)
+    hair.paint(colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label)
     seen = _draw_lenses(p, lens, pose, buffers, picture)
     return Drawing(
         picture, label, seen, front & np.isin(label, (shading.BARE, shading.LIPS, shading.EYE, shading.BEARD))
     )
+
+
+def _rasterized(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Float[np.ndarray, "h w"]]:
+    """What is seen where, and the depth without frames of glasses; a hat lies over what is next to it."""
+    screen, frame = pose.project(scene.posed, size), scene.parts == shading.FRAME
+    first = len(frame) - int(frame.sum())
+    buffers = Buffers.empty(size)
+    rasterize(screen, scene.faces[:first], *buffers)
+    hat = (buffers.nearest >= 0) & (scene.parts[buffers.nearest] == shading.HAT)
+    solid = buffers.depth + np.float32(0.3) * hat
+    over = np.full_like(buffers.nearest, -1)
+    rasterize(screen, scene.faces[first:], buffers.depth, over, buffers.weights)
+    seen = over >= 0
+    buffers.nearest[seen] = over[seen] + first
+    buffers.depth[hat & ~seen] += 0.3
+    return buffers, solid
 
 
 def _direction(p: Values) -> Float[np.ndarray, " 3"]:

@@ -386,6 +386,7 @@ def paint_strands(  # noqa: C901
     colors: Float[np.ndarray, "n k 3"],
     counts: Int32[np.ndarray, " n"],
     look: Float[np.ndarray, " 7"],
+    solid: Float[np.ndarray, "h w"],
     depth: Float[np.ndarray, "h w"],
     picture: Float[np.ndarray, "h w 3"],
     label: UInt8[np.ndarray, "h w"],
@@ -393,7 +394,7 @@ def paint_strands(  # noqa: C901
     """Lines of hair that taper to their tips; edges cover the share of a pixel that they do.
 
     look: coverage, bias of depth, width in pixels, label, factor on colors, share of the width at the tip, every which
-    strand is drawn.
+    strand is drawn. solid: depth without frames of glasses, which hide what lies behind them and nothing beside them.
     """
     height, width = depth.shape
     one, half = np.float32(1), np.float32(0.5)
@@ -412,9 +413,9 @@ def paint_strands(  # noqa: C901
                 continue
             # A piece whose two ends lie behind what is drawn is taken to lie behind it.
             px, py = min(max(int(x0), 0), width - 1), min(max(int(y0), 0), height - 1)
-            if z0 + bias <= depth[py, px]:
+            if z0 + bias <= solid[py, px]:
                 px, py = min(max(int(x1), 0), width - 1), min(max(int(y1), 0), height - 1)
-                if z1 + bias <= depth[py, px]:
+                if z1 + bias <= solid[py, px]:
                     continue
             dx, dy = x1 - x0, y1 - y0
             flat = abs(dx) > abs(dy)
@@ -442,7 +443,11 @@ def paint_strands(  # noqa: C901
                     share = min(high, np.float32(k + 1)) - max(low, np.float32(k))
                     alpha = cover * min(one, share)
                     px, py = (fixed, k) if flat else (k, fixed)
-                    if z <= depth[py, px] or alpha <= np.float32(0.02):
+                    if z <= solid[py, px] or alpha <= np.float32(0.02):
+                        continue
+                    if alpha > np.float32(0.35):
+                        solid[py, px] = max(solid[py, px], min(z, z - bias))
+                    if z <= depth[py, px]:
                         continue
                     if label[py, px] == 0:  # whatever it touches is no background
                         label[py, px] = code if code < 200 else 1

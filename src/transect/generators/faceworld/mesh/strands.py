@@ -89,10 +89,10 @@ class Hair:
         return key, 1 - 0.65 * share * (1 - np.clip(found[:, 2] * 1.6, 0, 1))
 
     def paint(
-        self, color: Float[np.ndarray, " 3"], key: Float[np.ndarray, " 3"], depth: Float[np.ndarray, "h w"],
-        picture: Float[np.ndarray, "h w 3"], label: UInt8[np.ndarray, "h w"],
+        self, color: Float[np.ndarray, " 3"], key: Float[np.ndarray, " 3"], solid: Float[np.ndarray, "h w"],
+        depth: Float[np.ndarray, "h w"], picture: Float[np.ndarray, "h w 3"], label: UInt8[np.ndarray, "h w"],
     ) -> None:  # fmt: skip
-        """Brows, beard, hair of the head: first their undercoat, then their strands."""
+        """Brows, beard, hair of the head: first their undercoat, then their strands. solid: depth without frames."""
         sky = ambient_of(self.p, np.array([[0.0, 0.4, 0.6]], np.float32))[0]
         light = np.stack([self.towards, 1.2 * key, sky, self.middle]).astype(np.float32)
         for placed in self.placed:
@@ -107,10 +107,10 @@ class Hair:
             tip = strands.tip
             if cover > 0:
                 look = np.array([cover, -0.03, max(1.5, wide * self.unit), strands.code, dim, 0.0, every], np.float32)
-                paint_strands(placed.screen, colors, placed.counts, look, depth, picture, label)
+                paint_strands(placed.screen, colors, placed.counts, look, solid, depth, picture, label)
             width = max(0.8, strands.width * self.unit / placed.kept**0.6)
             look = np.array([strands.cover, 0.03, width, strands.code, 1.0, tip, 1], np.float32)
-            paint_strands(placed.screen, colors, placed.counts, look, depth, picture, label)
+            paint_strands(placed.screen, colors, placed.counts, look, solid, depth, picture, label)
 
     def _seen(self, placed: Placed, lightness: float) -> Float[np.ndarray, "n k 2"]:
         """Shares of key light and sky at points of strands; light hair passes more of both on."""
