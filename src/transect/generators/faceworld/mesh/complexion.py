@@ -142,6 +142,13 @@ def skin_surface(p: Values) -> Float[np.ndarray, "v 6"]:
     return np.stack([gloss, empty, zone.lips, zone.inside, empty, np.ones_like(gloss)], 1).astype(np.float32)
 
 
+def key_of(direction: Float[np.ndarray, " 3"], normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+    """The key light on surfaces, without shadows."""
+    facing = (normals @ direction.astype(np.float32))[:, None]
+    wrap = np.array(WRAP, np.float32)
+    return np.asarray(KEY * np.clip((facing + wrap) / (1 + wrap), 0, None), dtype=np.float32)
+
+
 def ambient_of(p: Values, normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
     """Light from above, from below and from the fill light, without occlusion."""
     sky = (0.5 + 0.5 * normals[:, 1])[:, None]
