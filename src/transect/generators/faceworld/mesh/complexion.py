@@ -143,9 +143,9 @@ def skin_surface(p: Values) -> Float[np.ndarray, "v 6"]:
 
 
 def key_of(direction: Float[np.ndarray, " 3"], normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
-    """The key light on surfaces, without shadows."""
+    """The key light on surfaces, without shadows, as hard as it is on average."""
     facing = (normals @ direction.astype(np.float32))[:, None]
-    wrap = np.array(WRAP, np.float32)
+    wrap = np.array(WRAP, np.float32) + np.float32(0.1)
     return np.asarray(KEY * np.clip((facing + wrap) / (1 + wrap), 0, None), dtype=np.float32)
 
 

@@ -21,14 +21,19 @@ follows luminance, so that colors keep their ratios."""
 _BRIGHTEST: Final = 6.0
 """The scene light that becomes white in eight bits."""
 _STEPS: Final = 16_384
-_ROUNDS: Final = 14
+_ROUNDS, _LONGEST = 20, 1.8
 
 
 def scene_of(pixels: UInt8[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape 3"]:
-    """Float32 scene light of sRGB values, by fixed-point iteration from the curve of each channel alone."""
+    """Float32 scene light of sRGB values, by fixed-point iteration from the curve of each channel alone.
+
+    Steps are longer where light is bright, since they shrink slowly there.
+    """
     shown, scene = camera.decoding()[pixels], _untoning()[pixels]
     for _ in range(_ROUNDS):
-        scene = shown / _factor(scene)
+        factor = _factor(scene)
+        longer = np.minimum(1 / (factor * factor), np.float32(_LONGEST))
+        scene = np.clip(scene + (shown / factor - scene) * longer, 0, _BRIGHTEST)
     return np.asarray(scene, dtype=np.float32)
 
 

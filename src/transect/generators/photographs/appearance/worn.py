@@ -195,7 +195,7 @@ def _light(
         for azimuth in _AZIMUTHS:
             around, up = np.radians(azimuth), np.radians(elevation)
             towards = np.array([np.sin(around) * np.cos(up), np.sin(up), np.cos(around) * np.cos(up)])
-            key = key_of(towards, normals) @ LUMINANCE * (0.45 + 0.55 * sky)
+            key = key_of(towards, normals) @ LUMINANCE * (0.35 + 0.65 * sky)
             for share in (0.0, 0.25, 0.5, 1.0):
                 shown = bare + key + share * (filled - bare)
                 strength = float(shown @ seen / (shown @ shown))
