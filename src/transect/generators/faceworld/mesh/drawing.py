@@ -156,17 +156,34 @@ def _lit(
 
 def _shadow(scene: Scene, lamp: Float[np.ndarray, "10 3"]) -> tuple[Float[np.ndarray, "m m"], Float[np.ndarray, " v"]]:
     """The key light's picture of depths, and the share of its light that reaches every vertex."""
-    turned, scale = scene.posed @ lamp[6:9].T, _SHADOW / _SHADOW_VIEW
-    seen = np.stack([_SHADOW / 2 + turned[:, 0] * scale, _SHADOW / 2 - (turned[:, 1] + 0.3) * scale, turned[:, 2]], 1)
-    seen = seen.astype(np.float32)
     casting = (scene.parts == shading.SKIN) | (scene.parts == shading.HAT)
-    buffers = Buffers.empty(_SHADOW)
-    rasterize(seen, np.ascontiguousarray(scene.faces[casting]), *buffers)
+    seen, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[casting]), lamp[6:9])
     lit = np.empty(len(seen), np.float32)
     own = len(asset().mean)
-    read_shadow(seen[:own], buffers.depth, _BIAS, lit[:own])
-    read_shadow(seen[own:], buffers.depth, 3 * _BIAS, lit[own:])
-    return buffers.depth, lit
+    read_shadow(seen[:own], depth, _BIAS, lit[:own])
+    read_shadow(seen[own:], depth, 3 * _BIAS, lit[own:])
+    return depth, lit
+
+
+def _from_lamp(
+    points: Float[np.ndarray, "v 3"], casting: Int32[np.ndarray, "f 3"], axes: Float[np.ndarray, "3 3"]
+) -> tuple[Float[np.ndarray, "v 3"], Float[np.ndarray, "m m"]]:
+    turned, scale = points @ axes.T, _SHADOW / _SHADOW_VIEW
+    seen = np.stack([_SHADOW / 2 + turned[:, 0] * scale, _SHADOW / 2 - (turned[:, 1] + 0.3) * scale, turned[:, 2]], 1)
+    seen = seen.astype(np.float32)
+    buffers = Buffers.empty(_SHADOW)
+    rasterize(seen, casting, *buffers)
+    return seen, buffers.depth
+
+
+def shadow_of(
+    points: Float[np.ndarray, "v 3"], casting: Int32[np.ndarray, "f 3"], axes: Float[np.ndarray, "3 3"]
+) -> Float[np.ndarray, " v"]:
+    """The share of a lamp's light that reaches points. axes: rows across, up and towards the lamp; casting: faces."""
+    seen, depth = _from_lamp(points, np.ascontiguousarray(casting), axes)
+    lit = np.empty(len(seen), np.float32)
+    read_shadow(seen, depth, _BIAS, lit)
+    return lit
 
 
 def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:

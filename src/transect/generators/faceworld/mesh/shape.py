@@ -62,10 +62,10 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 """Which displacements follow a trait of the identity code, by one standard deviation."""
 
 _ALL = {
-    "eyebrows-trans-high": -1.00, "eyebrows-angle": 0.25, "mouth-trans-high": 0.38, "nose-scale-vert": -0.45,
-    "head-scale-vert": -0.20, "head-scale-horiz": -0.085, "chin-height": -0.165, "chin-bones": 0.09,
-    "mouth-scale-horiz": -0.19, "mouth-angles": 0.15, "mouth-scale-vert": -0.20, "head-fat": -0.45,
-    "head-oval": -0.11, "head-round": -0.10,
+    "eyebrows-trans-high": -1.10, "eyebrows-angle": 0.22, "mouth-trans-high": 0.28, "nose-scale-vert": -0.45,
+    "head-scale-vert": -0.36, "head-scale-horiz": -0.04, "chin-height": -0.14, "chin-bones": 0.12,
+    "mouth-scale-horiz": -0.33, "mouth-angles": 0.15, "mouth-scale-vert": -0.14, "head-fat": -0.62,
+    "head-oval": -0.20, "head-round": -0.20,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {

@@ -36,8 +36,8 @@ _SHEEN: Final = 0.022
 _DEEP, _FAIR = np.array([0.46, -0.03, -0.11]), np.array([0.02, 0.0, -0.12])
 _REFERENCE, _POWER = 0.45, 0.80
 _KNEE: Final = (6 / 29) ** 3
-ITA_OF_TONES: Final = (56.3, 53.2, 52.1, 45.2, 40.9, 32.1, 25.8, 18.3, 10.9, 1.1)
-"""Median ITA in degrees of the skin of 80 rendered faces of tones 1 to 10, whose camera meters the scene."""
+ITA_OF_TONES: Final = (53.1, 49.5, 47.9, 39.2, 33.5, 23.0, 16.3, 7.3, -0.7, -12.3)
+"""Median ITA in degrees of the skin of 40 rendered faces of tones 1 to 10, whose camera meters the scene."""
 
 
 def translucency(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

@@ -9,13 +9,13 @@ from typing import Final, NamedTuple, final
 
 import cv2
 import numpy as np
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Bool, Float, Int32, UInt8
 
 from transect.generators.faceworld.attributes import HAIR_STYLES, HATS, IDENTITY, NAMES
 from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import ambient_of, key_of
-from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, samples_of
+from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, samples_of, shadow_of
 from transect.generators.faceworld.mesh.kernels import find_normals
 from transect.generators.faceworld.mesh.shape import VIEW, Values, face_vertices, pose_of, rest_shape, weights
 from transect.generators.faceworld.parameters import parameters
@@ -166,7 +166,8 @@ def lit(head: Head, face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Head:
     p, _ = head.person()
     rest, front = rest_shape(p), face_vertices()
     normals = np.empty_like(rest)
-    find_normals(pose_of(p).turn(rest), asset().faces, normals)
+    pose = pose_of(p)
+    find_normals(pose.turn(rest), asset().faces, normals)
     at = np.rint(head.placed(rest[front]) - 0.5).astype(int)
     height, width = face.masks["skin"].shape
     inside = (normals[front, 2] > 0.2) & (at >= 0).all(axis=1) & (at < (width, height)).all(axis=1)
@@ -176,26 +177,47 @@ def lit(head: Head, face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Head:
         return head
     scene = (scene_of(picture) @ LUMINANCE.astype(np.float32))[at[skin, 1], at[skin, 0]]
     chosen = front[inside][skin]
-    return replace(head, values={**head.values, **_light(normals[chosen], asset().sky[chosen], scene)})
+    return replace(head, values={**head.values, **_light(normals[chosen], chosen, pose.rotation, scene)})
 
 
 _AZIMUTHS, _ELEVATIONS = np.arange(-80, 81, 8), np.arange(-20, 76, 8)
 _MOST_LOOKED_AT: Final = 600
 
 
+@functools.lru_cache(maxsize=256)
+def _reached(azimuth: int, elevation: int) -> Float[np.ndarray, " v"]:
+    """The share of a lamp's light from there, in tens of degrees, that reaches each vertex of the mean head."""
+    held = asset()
+    towards = _direction(10.0 * azimuth, 10.0 * elevation)
+    across = np.cross([0.0, 1.0, 0.0], towards)
+    axes = np.stack([across / np.linalg.norm(across), np.zeros(3), towards])
+    axes[1] = np.cross(towards, axes[0])
+    return shadow_of(held.mean, held.faces[held.parts == shading.SKIN], axes.astype(np.float32))
+
+
+def _direction(azimuth: float, elevation: float) -> Float[np.ndarray, " 3"]:
+    around, up = np.radians(azimuth), np.radians(elevation)
+    return np.array([np.sin(around) * np.cos(up), np.sin(up), np.cos(around) * np.cos(up)])
+
+
 def _light(
-    normals: Float[np.ndarray, "n 3"], sky: Float[np.ndarray, " n"], scene: Float[np.ndarray, " n"]
-) -> dict[str, float]:
-    """FaceWorld's light under which skin of one color is nearest to the scene's. sky: share of it that a point sees."""
+    normals: Float[np.ndarray, "n 3"], vertices: Int32[np.ndarray, " n"], rotation: Float[np.ndarray, "3 3"],
+    scene: Float[np.ndarray, " n"],
+) -> dict[str, float]:  # fmt: skip
+    """FaceWorld's light under which skin of one color is nearest to the scene's. rotation: of the head."""
     few = np.linspace(0, len(normals) - 1, min(len(normals), _MOST_LOOKED_AT)).astype(int)
-    normals, sky, seen = normals[few], np.clip(sky[few], 0, 1), scene[few] / np.median(scene)
+    normals, vertices, seen = normals[few], vertices[few], scene[few] / np.median(scene)
+    sky = np.clip(asset().sky[vertices], 0, 1)
     bare, filled = (ambient_of({"fill_light": share}, normals) @ LUMINANCE * sky for share in (0.0, 1.0))
     best, found = np.inf, {}
     for elevation in _ELEVATIONS:
         for azimuth in _AZIMUTHS:
-            around, up = np.radians(azimuth), np.radians(elevation)
-            towards = np.array([np.sin(around) * np.cos(up), np.sin(up), np.cos(around) * np.cos(up)])
-            key = key_of(towards, normals) @ LUMINANCE * (0.35 + 0.65 * sky)
+            towards = _direction(azimuth, elevation)
+            own = rotation.T @ towards
+            reached = _reached(
+                round(np.degrees(np.arctan2(own[0], own[2])) / 10), round(np.degrees(np.arcsin(own[1])) / 10)
+            )
+            key = key_of(towards, normals) @ LUMINANCE * (0.35 + 0.65 * sky) * reached[vertices]
             for share in (0.0, 0.25, 0.5, 1.0):
                 shown = bare + key + share * (filled - bare)
                 strength = float(shown @ seen / (shown @ shown))
