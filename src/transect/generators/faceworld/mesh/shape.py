@@ -62,10 +62,10 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 """Which displacements follow a trait of the identity code, by one standard deviation."""
 
 _ALL = {
-    "eyebrows-trans-high": -1.10, "eyebrows-angle": 0.22, "mouth-trans-high": 0.28, "nose-scale-vert": -0.45,
-    "head-scale-vert": -0.36, "head-scale-horiz": -0.04, "chin-height": -0.14, "chin-bones": 0.12,
-    "mouth-scale-horiz": -0.33, "mouth-angles": 0.15, "mouth-scale-vert": -0.14, "head-fat": -0.62,
-    "head-oval": -0.20, "head-round": -0.20,
+    "eyebrows-trans-high": -1.15, "eyebrows-angle": 0.20, "mouth-trans-high": 0.20, "nose-scale-vert": -0.43,
+    "head-scale-vert": -0.46, "head-scale-horiz": -0.03, "chin-height": -0.27, "chin-bones": 0.12,
+    "mouth-scale-horiz": -0.42, "mouth-angles": 0.15, "mouth-scale-vert": -0.12, "head-fat": -0.72,
+    "head-oval": -0.26, "head-round": -0.27,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
@@ -142,7 +142,7 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
         for unit, weight in _SMILE.items():
             found[number[unit + side]] += weight * p["smile"]
-        found[number["mouthSmile" + side]] += 0.17 + 0.30 * max(sign * slant, 0)
+        found[number["mouthSmile" + side]] += 0.20 + 0.30 * max(sign * slant, 0)
         found[number["mouthFrown" + side]] += 0.12 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
         found[number["browDown" + side]] += 0.03 + 0.50 * max(-raised, 0)
