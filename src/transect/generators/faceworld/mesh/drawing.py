@@ -146,8 +146,9 @@ def _lit(
         eye = vertices_of(part)
         light[eye] = ambient_of(p, normals[eye]).mean(0) * 0.75
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
-    ahead = scene.rest[teeth, 2]
-    entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2
+    side, ahead = np.abs(scene.rest[teeth, 0]), scene.rest[teeth, 2]
+    corner = np.abs(scene.rest[:count, 0][held.regions["lips"] > 0.5]).max()
+    entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2 * np.clip(3.0 - 4 * side / corner, 0.02, 1)
     facing = max(0.25, float(lamp[0] @ pose.rotation[:, 2]))
     light[teeth] = (ambient_of(p, np.array([pose.rotation[:, 2]])) + 0.75 * facing * lamp[2]) * entering[:, None]
     scene.surface[teeth, 4] = entering
