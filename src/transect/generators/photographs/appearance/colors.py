@@ -36,7 +36,7 @@ _SHEEN: Final = 0.022
 _DEEP, _FAIR = np.array([0.46, -0.03, -0.11]), np.array([0.02, 0.0, -0.12])
 _REFERENCE, _POWER = 0.45, 0.80
 _KNEE: Final = (6 / 29) ** 3
-ITA_OF_TONES: Final = (53.1, 49.5, 47.9, 39.2, 33.5, 23.0, 16.3, 7.3, -0.7, -12.3)
+ITA_OF_TONES: Final = (57.3, 53.2, 51.3, 42.7, 37.2, 26.1, 19.4, 10.5, -0.8, -12.9)
 """Median ITA in degrees of the skin of 40 rendered faces of tones 1 to 10, whose camera meters the scene."""
 
 
