@@ -57,7 +57,10 @@ def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
 def beard_density(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     """How dense a beard grows, with soft borders: mustache, chin, jaw and before the ears."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
-    soft = lambda inside, width: np.clip(0.5 + inside / width, 0, 1)  # noqa: E731
+
+    def soft(inside: Float[np.ndarray, " n"], width: float) -> Float[np.ndarray, " n"]:
+        return np.asarray(np.clip(0.5 + inside / width, 0, 1))
+
     mouth = soft(np.sqrt((x / 0.47) ** 2 + ((y + 1.13) / 0.165) ** 2) - 1, 0.10)
     lip = soft(-0.80 - y, 0.05) * soft(y + 1.25, 0.1) * soft(0.50 - x, 0.12) * (z > -0.25)
     lip = lip * (0.45 + 0.55 * np.clip(x / 0.10, 0, 1))

@@ -175,4 +175,4 @@ def _cells() -> Float[np.ndarray, "n 3"]:
 def _solid(pose: Pose) -> Float[np.ndarray, "a b c"]:
     """Cells inside the skull."""
     own = (_cells() - pose.turn(_SKULL[None])[0]) @ (pose.rotation / _AXES).astype(np.float32)
-    return ((own**2).sum(1) < 1).reshape(_SHAPE).astype(np.float32) * np.float32(1.5)
+    return np.asarray(((own**2).sum(1) < 1).reshape(_SHAPE) * 1.5, dtype=np.float32)

@@ -197,7 +197,7 @@ def _reached(azimuth: int, elevation: int) -> Float[np.ndarray, " v"]:
 
 def _direction(azimuth: float, elevation: float) -> Float[np.ndarray, " 3"]:
     around, up = np.radians(azimuth), np.radians(elevation)
-    return np.array([np.sin(around) * np.cos(up), np.sin(up), np.cos(around) * np.cos(up)])
+    return np.asarray([np.sin(around) * np.cos(up), np.sin(up), np.cos(around) * np.cos(up)])
 
 
 def _light(
@@ -212,7 +212,7 @@ def _light(
     best, found = np.inf, {}
     for elevation in _ELEVATIONS:
         for azimuth in _AZIMUTHS:
-            towards = _direction(azimuth, elevation)
+            towards = _direction(float(azimuth), float(elevation))
             own = rotation.T @ towards
             reached = _reached(
                 round(np.degrees(np.arctan2(own[0], own[2])) / 10), round(np.degrees(np.arcsin(own[1])) / 10)
