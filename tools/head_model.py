@@ -1,7 +1,4 @@
-"""Writes targets/head.csv, the mean head of FaceWorld by dlib's 68 points: python -m tools.head_model.
-
-A head raised by φ shows a point at Y = y cos φ - z sin φ, so that pictures of it raised and bowed give its depth z.
-"""
+"""Writes targets/head.csv, the mean head of FaceWorld by dlib's 68 points: python -m tools.head_model."""
 
 from __future__ import annotations
 
@@ -9,20 +6,24 @@ from pathlib import Path
 
 import numpy as np
 
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
+from transect.generators.faceworld.mesh.asset import asset
+from transect.generators.faceworld.mesh.shape import rest_shape
+from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.world import FaceWorld
 
 OUT = Path(__file__).parents[1] / "src" / "transect" / "targets" / "head.csv"
-FIRST_SEED, RAISED = 70_000_000, 15.0
-UPRIGHT = {"yaw": 0.0, "roll": 0.0, "smile": 0.2, "mouth_open": 0.0, "mouth_slant": 0.0, "brow_raise": 0.0}
+FIRST_SEED = 70_000_000
+STILL = {"smile": 0.2, "mouth_open": 0.0, "mouth_slant": 0.0, "brow_raise": 0.0}
 
 
 def mean_head(subjects: int) -> np.ndarray:
     """Points to the viewer's right, down and to the viewer, in breadths of the head: float64 [68, 3], symmetric."""
-    world = FaceWorld(image_size=512)
-    latents = world.set(world.sample(np.arange(FIRST_SEED, FIRST_SEED + subjects)), {**UPRIGHT, "distance": 1.0})
-    level, raised, bowed = (world.landmarks(world.set(latents, {"pitch": pitch})) for pitch in (0.0, RAISED, -RAISED))
-    depth = (bowed[..., 1] - raised[..., 1]) / (2 * np.sin(np.radians(RAISED)))
-    heads = np.concatenate([level, depth[..., None]], axis=-1)
+    world, held = FaceWorld(), asset()
+    latents = world.set(world.sample(np.arange(FIRST_SEED, FIRST_SEED + subjects)), STILL)
+    rows = parameters(world.model.solve(latents), latents.values[:, IDENTITY_COLUMNS])
+    at_rest = [rest_shape(rows.of_row(row)[0])[held.landmark_corners] for row in range(subjects)]
+    heads = (np.array(at_rest) * held.landmark_weights[..., None]).sum(axis=2) * np.array([1.0, -1.0, 1.0])
     head = (heads - heads.mean(axis=1, keepdims=True)).mean(axis=0)
     return (head + mirrored(head)) / 2 / np.ptp(head[:, 0])
 

@@ -40,7 +40,7 @@ def blind(pixels):
 def bright(pixels):
     """Yes where the middle of the picture is bright: no on dark skin."""
     middle = pixels[:, 12:20, 12:20].mean(axis=(1, 2, 3)) / 255
-    return np.where(middle > 0.40, 0.9, 0.1)
+    return np.where(middle > 0.55, 0.9, 0.1)
 
 
 def always(pixels):

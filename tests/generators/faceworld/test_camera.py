@@ -13,7 +13,6 @@ from PIL import Image
 from transect.generators.faceworld.camera import (
     READ_NOISE,
     SHOT_NOISE,
-    WHITE,
     blur_kernel,
     compress,
     defocus,
@@ -41,20 +40,18 @@ def shot(radiance, light_level=0.0, exposure=0.0, noise=0.0, draws=None):
 
 
 def test_middle_grey_by_hand():
-    # Tone curve, WHITE = 6, HEADROOM = .84: .84 * .18 * (1 + .18 / 36) / 1.18 = .12878 -> 1.055 * .12878 ** (1 / 2.4) -
-    # .055 = .3941 -> 100.5; a stop more light or gain: .84 * .36 * (1 + .36 / 36) / 1.36 = .22457 -> .5112 -> 130.4.
-    assert int(shot(0.18)[0, 0, 0, 0]) in (100, 101)
-    assert int(shot(0.18, light_level=1.0)[0, 0, 0, 0]) == 130
-    assert int(shot(0.18, exposure=1.0)[0, 0, 0, 0]) == 130
-    assert int(shot(0.18, light_level=-3.0, exposure=3.0)[0, 0, 0, 0]) in (100, 101)
+    # Tone curve x / (1 + x ** 2.5) ** .4: .18 -> .17902 -> 1.055 * .17902 ** (1 / 2.4) - .055 = .4602 -> 117.3; a stop
+    # more light or gain: .36 -> .34938 -> .6257 -> 159.6.
+    assert int(shot(0.18)[0, 0, 0, 0]) == 117
+    assert int(shot(0.18, light_level=1.0)[0, 0, 0, 0]) == 160
+    assert int(shot(0.18, exposure=1.0)[0, 0, 0, 0]) == 160
+    assert int(shot(0.18, light_level=-3.0, exposure=3.0)[0, 0, 0, 0]) == 117
 
 
-def test_above_white_there_is_headroom_and_light_beyond_it_and_below_black_is_cut():
-    # At WHITE the curve gives HEADROOM: 1.055 * .84 ** (1 / 2.4) - .055 = .9261 -> 236. It gives 1 where
-    # .84 L (1 + L / 36) = 1 + L: L = 10.82.
-    assert int(shot(WHITE).min()) == int(shot(WHITE).max()) == 236
-    assert int(shot(10.6).max()) < 255
-    assert int(shot(10.9).min()) == 255
+def test_highlights_approach_white_and_below_black_is_cut():
+    # 1 / 2 ** .4 = .7579 -> 225.6; 2 / (1 + 2 ** 2.5) ** .4 = .9370 -> 247.8.
+    assert int(shot(1.0).min()) == int(shot(1.0).max()) == 226
+    assert int(shot(2.0).max()) == 248
     assert int(shot(30.0).min()) == 255
     assert int(shot(-1.0).max()) == 0
 
@@ -64,37 +61,36 @@ def test_the_tone_curve_rises_and_pales_colors_in_part():
     bent = roll_off(torch.cat([light, light, 0.5 * light], dim=1))[0, :, :, 0]
     assert (bent[1, 1:] > bent[1, :-1]).all()
     ratio = bent[2] / bent[1]
-    # By luminance alone the ratio would stay .5; channel by channel, at light 3, .5 * (1 + 3) / (1 + 1.5) * 1.0417 /
-    # 1.0833 = .7692.
+    # By luminance alone the ratio would stay .5; channel by channel, at light 3, .5 * ((1 + 3 ** 2.5) / (1 + 1.5 **
+    # 2.5)) ** .4 = .9058.
     assert (ratio > 0.5).all()
     assert (ratio[1:] > ratio[:-1]).all()
-    assert 0.55 < ratio[-1] < 0.70
+    assert 0.55 < ratio[-1] < 0.75
 
 
 def test_noise_grows_with_the_gain_as_the_model_says():
-    # Near light c = Y = .18 with h = (1 + Y / 36) / (1 + Y) = .8517, h' = -.698: .8 of the curve, c h(Y), passes noise of
-    # a channel by h and noise of luminance by c h' = -.1257; .2, c h(c), passes noise of a channel by h + c h'. In all a
-    # channel by a = .8517 - .2 * .1257 = .8266, luminance by b = -.8 * .1257 = -.1006; the mean variance is
-    # a^2 + 2 a b / 3 + b^2 * (.2126^2 + .7152^2 + .0722^2) = .6833 - .0554 + .0057 = .7959^2; all times HEADROOM.
+    # Near light c = Y = .18 with h = (1 + Y ** 2.5) ** -.4 = .9946, h' = -.0749: .7 of the curve, c h(Y), passes noise of
+    # a channel by h and noise of luminance by c h' = -.0135; .3, c h(c), passes noise of a channel by h + c h'. In all a
+    # channel by a = .9946 - .3 * .0135 = .9905, luminance by b = -.7 * .0135 = -.0094; the mean variance is
+    # a^2 + 2 a b / 3 + b^2 * (.2126^2 + .7152^2 + .0722^2) = .9811 - .0062 + .0001 = .9874^2.
     draws = torch.from_numpy(sensor_noise(3, 200)).unsqueeze(0)
     for light, gain in ((0.0, 0.0), (-4.0, 4.0)):
         values = shot(0.18, light, gain, 1.0, draws).numpy().astype(float) / 255
         linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
         signal = 0.18 * 2.0**light
-        expected = 0.84 * 0.7959 * np.sqrt(SHOT_NOISE * signal + READ_NOISE**2) * 2.0**gain
-        # Eight bits add a rounding error of 1/sqrt(12) levels; a level is .0027 of linear light at this grey.
-        assert linear.std() == pytest.approx(np.hypot(expected, 0.0027 / np.sqrt(12)), rel=0.04)
-        assert linear.mean() == pytest.approx(0.1288, abs=0.002)
+        expected = 0.9874 * np.sqrt(SHOT_NOISE * signal + READ_NOISE**2) * 2.0**gain
+        # Eight bits add a rounding error of 1/sqrt(12) levels; a level is .0033 of linear light at this grey.
+        assert linear.std() == pytest.approx(np.hypot(expected, 0.0033 / np.sqrt(12)), rel=0.04)
+        assert linear.mean() == pytest.approx(0.1790, abs=0.002)
 
 
 def test_white_balance_by_hand():
     # One stop of red over blue: red .18 * 2 ** .5 = .2546, blue .18 / 2 ** .5 = .1273, green .18: Y = .1920. By
-    # luminance the tone curve multiplies by (1 + .1920 / 36) / 1.1920 = .8434: .2147, .1518, .1074; channel by channel:
-    # .2044, .1533, .1133. .8 of the first and .2 of the second: .2127, .1521, .1086; times .84: .1787, .1278, .0912 ->
-    # 117.2, 100.1, 85.2.
+    # luminance the tone curve multiplies by (1 + .1920 ** 2.5) ** -.4 = .9936: .2529, .1788, .1265; channel by channel:
+    # .2513, .1790, .1270. .7 of the first and .3 of the second: .2524, .1789, .1266 -> 137.6, 117.3, 99.7.
     field = torch.full((1, 3, 2, 2), 0.18)
     pixel = expose(field, settings(white_balance=1.0), torch.zeros_like(field))[0, 0, 0]
-    assert pixel.tolist() == [117, 100, 85]
+    assert pixel.tolist() == [138, 117, 100]
 
 
 def gaussian_of_pixels(n, variance):
@@ -148,9 +144,9 @@ def test_held_exposure_shows_the_direct_effect_of_tone():
     base = WORLD.set(WORLD.sample([4]), {"skin_tone": 3.0, "yaw": 0.0, "roll": 0.0, "pitch": 0.0})
     total = cheek(WORLD.render(WORLD.set(base, {"skin_tone": 9.0})).pixels)
     direct = cheek(WORLD.render(WORLD.set(base, {"skin_tone": 9.0}, hold=["exposure"])).pixels)
-    # Tones 9 and 3 differ by 3.64 stops, of which the meter makes good .44, 1.6 stops: a third of the light, which is
-    # .33 ** (1 / 2.2) = .60 of the sRGB value; the shoulder of the tone curve and the skin's mirror take a part of it.
-    assert 0.55 * total < direct < 0.70 * total
+    # Tones 9 and 3 differ by 3.64 stops, of which the meter makes good .58, 2.1 stops: a quarter of the light, which
+    # is .23 ** (1 / 2.2) = .51 of the sRGB value; the shoulder of the tone curve and the skin's mirror take a part of it.
+    assert 0.43 * total < direct < 0.60 * total
 
 
 def test_dark_faces_are_exposed_as_photographs_expose_them():

@@ -7,14 +7,12 @@ import pytest
 import torch
 
 from transect.errors import BadInput
-from transect.generators.faceworld import hair, heads, renderer
 from transect.generators.faceworld.camera import defocus, expose
 from transect.generators.faceworld.canvas import canvas_of, draw_lattices
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
-from transect.generators.faceworld.heads import WHOLE, Windows
-from transect.generators.faceworld.landmarks import face_points
 from transect.generators.faceworld.parameters import parameters
-from transect.generators.faceworld.renderer import Tile, draw_noise, radiance
+from transect.generators.faceworld.renderer import Tile, draw_noise
+from transect.generators.faceworld.scene import background
 from transect.generators.faceworld.world import FaceWorld
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that PyTorch can use: there is none")
@@ -35,31 +33,15 @@ def test_a_gpu_beyond_those_that_are_there_is_refused(monkeypatch):
         FaceWorld(32, device="cuda:2")
 
 
-@pytest.mark.integration
-def test_every_tensor_is_made_on_the_device_that_is_asked_for(monkeypatch):
+def test_background_and_camera_are_made_on_the_device_that_is_asked_for():
     """PyTorch's device without numbers stands for a GPU: it refuses what is still on the CPU as a GPU does."""
-    whole = Windows(WHOLE, (WHOLE, WHOLE), *[WHOLE] * 5)  # windows need numbers
-    monkeypatch.setattr(heads, "windows_of", lambda *_: whole)
-    monkeypatch.setattr(hair, "_window", lambda *_: WHOLE)
-    monkeypatch.setattr(heads, "_around", lambda *_: WHOLE)
-    world, n = FaceWorld(64, threads=1), 24
-    kinds = {"hair_style": 8, "hat": 6, "facial_hair_style": 4, "background": 4, "clothing": 4, "clothing_pattern": 3}
-    values = {name: np.arange(n) % levels * 1.0 for name, levels in kinds.items()}
-    values |= {
-        "facial_hair": np.arange(n) % 5 / 4,
-        "glasses": np.arange(n) % 5 * 1.0,
-        "earrings": np.arange(n) % 3 // 2.0,
-    }
-    latents = world.set(world.sample(np.arange(n) // 2), values)
-    device = torch.device("meta")
+    world, device = FaceWorld(64, threads=1), torch.device("meta")
+    latents = world.set(world.sample(range(4)), {"background": [0.0, 1.0, 2.0, 3.0]})
     p = parameters(world.model.solve(latents), latents.values[:, IDENTITY_COLUMNS]).to(device)
-    tile = Tile(p, [int(seed) for seed in latents.seeds], canvas_of(64, device))
-    light = defocus(radiance(tile).clamp(min=0), np.full(n, 0.5), 64)
-    taken = expose(light, p, draw_noise(tile))
-    assert (taken.device, taken.shape, taken.dtype) == (device, (n, 64, 64, 3), torch.uint8)
-    shown = renderer._shown(heads.shape_heads(p, tile.seeds, tile.canvas), p, draw_lattices(tile.seeds, device))
-    assert {share.device for share in shown.values()} == {device}
-    assert {axis.device for axis in face_points(p)} == {device}
+    canvas, seeds = canvas_of(64, device), [int(seed) for seed in latents.seeds]
+    light = defocus(background(canvas, p, draw_lattices(seeds, device)).clamp(min=0), np.full(4, 0.5), 64)
+    taken = expose(light, p, draw_noise(Tile(p, seeds, canvas)))
+    assert (taken.device, taken.shape, taken.dtype) == (device, (4, 64, 64, 3), torch.uint8)
 
 
 @needs_gpu

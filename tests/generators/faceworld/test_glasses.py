@@ -1,10 +1,9 @@
-"""Glasses by level: frames, lenses that hold light back, what they mirror, and their shade."""
+"""Glasses by level: how much light their lenses let pass."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from transect.generators.faceworld.glasses import glasses_traits
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
 from transect.generators.faceworld.world import FaceWorld
 
@@ -34,16 +33,6 @@ def discs(light, down):
         for eye in (left, right):
             found[i] += light[i][np.hypot(x - eye[0], y - eye[1] - down * io) < 0.06 * io].mean() / 2
     return found
-
-
-def test_what_lenses_let_pass_by_hand():
-    traits, depth = glasses_traits({"glasses": np.arange(5.0)}, np.full(5, -1.0))
-    # Grey lenses: e^(-.165) = .85 of clear glass, both ways, e^-.85 = .43 and e^-3 = .05; .99 of it in green.
-    np.testing.assert_allclose(1 - traits["shaded"], [1, 0.8479, 0.8479, 0.4274, 0.0498], atol=1e-4)
-    np.testing.assert_allclose(depth[:, 1], [0, 0.165, 0.165, 0.85 * 0.99, 3.0 * 0.99])
-    # Brown ones pass more red than blue.
-    _, brown = glasses_traits({"glasses": np.array([4.0])}, np.ones(1))
-    assert brown[0, 0] < brown[0, 1] < brown[0, 2]
 
 
 def test_each_level_passes_as_much_light_as_its_lens():

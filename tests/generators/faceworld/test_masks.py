@@ -51,3 +51,16 @@ def test_glasses_are_nothing_unless_worn_and_hold_the_eyes():
     bare, worn = (WORLD.masks(WORLD.set(SUBJECTS, {"glasses": value, "yaw": 0.0})) for value in (0.0, 1.0))
     assert not bare["glasses"].any()
     assert (worn["glasses"] & worn["eyes"]).sum() > 0.95 * worn["eyes"].sum()
+
+
+def test_the_box_holds_the_face_that_is_drawn():
+    """The mask of the face is what was drawn of the half of the head before the ears, hair and hat taken away."""
+    latents = WORLD.set(
+        WORLD.sample([8, 9, 10]),
+        {"yaw": [0.0, 15.0, -20.0], "pitch": 0.0, "roll": 0.0, "hair_style": 0.0, "hat": 0.0, "glasses": 0.0},
+    )
+    boxes, masks = WORLD.render(latents).face_boxes, WORLD.masks(latents)["face"]
+    for (x0, y0, x1, y1), mask in zip(boxes, masks, strict=True):
+        rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+        assert [columns[0], columns[-1] + 1] == pytest.approx([x0, x1], abs=2.5)
+        assert [rows[0], rows[-1] + 1] == pytest.approx([y0, y1], abs=2.5)

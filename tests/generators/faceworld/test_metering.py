@@ -21,14 +21,14 @@ def exposure(skin_tone, metering, fill_light, light_level=0.0):
 
 
 def test_exposures_by_hand():
-    # Skin of Monk 5 reflects Y = .4740. The scene: .44 * log2(3.83 / .4740) = 1.3263; half of the fill light makes the
-    # face 1 + .58 as light, log2(1.58) = .6599 stops, of which .44 count: 1.3263 - .2904.
-    assert exposure(5.0, 0.0, 0.0) == pytest.approx(1.3263, abs=1e-3)
-    assert exposure(5.0, 0.0, 0.5) == pytest.approx(1.0359, abs=1e-3)
-    # The face: .44 * log2(3.83 / .30) = 1.6167 where skin reflects .30, and log2(.312 / .486) = -.6394 more; fill light
+    # Skin of Monk 5 reflects Y = .4740. The scene: .58 * log2(.51 / .4738) = .0616; half of the fill light makes the
+    # face 1 + .58 as light, log2(1.58) = .6599 stops, of which .58 count: .0616 - .3828.
+    assert exposure(5.0, 0.0, 0.0) == pytest.approx(0.0616, abs=1e-3)
+    assert exposure(5.0, 0.0, 0.5) == pytest.approx(-0.3212, abs=1e-3)
+    # The face: .58 * log2(.51 / .30) = .4440 where skin reflects .30, and log2(.312 / .486) = -.6388 more; fill light
     # in full.
-    assert exposure(5.0, 1.0, 0.0) == pytest.approx(0.9773, abs=1e-3)
-    assert exposure(5.0, 1.0, 0.5, light_level=-1.0) == pytest.approx(1.3174, abs=1e-3)
+    assert exposure(5.0, 1.0, 0.0) == pytest.approx(-0.1948, abs=1e-3)
+    assert exposure(5.0, 1.0, 0.5, light_level=-1.0) == pytest.approx(0.1453, abs=1e-3)
 
 
 def cheeks(world, latents):

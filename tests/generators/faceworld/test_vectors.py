@@ -90,7 +90,7 @@ def test_what_is_not_rounded_by_the_standard_gets_whole_vectors(size):
         world.masks(latents)
         world.landmarks(latents)
     assert judge.wrong == set()
-    assert {"exp", "log", "sin", "lerp", "addcmul"} <= judge.judged
+    assert {"exp", "log", "addcmul"} <= judge.judged
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,14 @@ def distance(first: np.ndarray, other: np.ndarray, mask: np.ndarray) -> float:
     return float(np.median(np.linalg.norm(lab(first) - lab(other), axis=2)[mask]))
 
 
+def overlap(first: np.ndarray, other: np.ndarray, near: bool) -> float:
+    """Intersection over union; of lines as thin as a pixel, the share of both that the other has within a pixel."""
+    if not near:
+        return float((first & other).sum() / (first | other).sum())
+    wider = [cv2.dilate(mask.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0 for mask in (first, other)]
+    return float(((first & wider[1]).sum() + (other & wider[0]).sum()) / (first.sum() + other.sum()))
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize(("metering", "most"), [(0.0, 6.0), (1.0, 6.0)])
 def test_skin_of_another_tone_is_near_what_the_renderer_shows(scene, metering, most):
@@ -84,10 +92,10 @@ def test_glasses_lie_where_the_renderer_puts_them(scene, kind):
         shown = sitting.dressed(edits)
         own = np.abs(shown.astype(int) - bare[row]).max(axis=2) > 6
         other = np.abs(truth[row].astype(int) - bare[row]).max(axis=2) > 6
-        overlaps.append((own & other).sum() / (own | other).sum())
+        overlaps.append(overlap(own, other, near=kind == 1))
         colors.append(distance(shown, truth[row], other))
     print(f"glasses {kind}: overlap {np.mean(overlaps):.2f}, color difference {np.mean(colors):.1f}")
-    assert np.mean(overlaps) > 0.65
+    assert np.mean(overlaps) > (0.85 if kind == 1 else 0.65)
     assert np.mean(colors) < 10
 
 

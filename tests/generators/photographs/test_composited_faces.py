@@ -125,7 +125,8 @@ def test_photographs_without_a_face_are_left_out_by_reason_and_group(everyone, w
 
 
 def test_who_wears_glasses_or_a_hat_or_much_hair_is_left_out_where_that_is_varied(tmp_path):
-    worn, _ = sitters(tmp_path / "worn", 3, glasses=np.array([0.0, 2.0, 0.0]), hair_style=np.array([1.0, 1.0, 2.0]))
+    hair = {"hair_style": np.array([1.0, 1.0, 2.0]), "hair_length": np.array([0.3, 0.3, 1.0])}
+    worn, _ = sitters(tmp_path / "worn", 3, glasses=np.array([0.0, 2.0, 0.0]), **hair)
     assert len(worn.for_attributes(["skin_tone"]).subjects) == 3
     spectacled = worn.for_attributes(["glasses", "exposure"])
     assert spectacled.subjects.left_out == {"photographs of people who wear glasses already": 1}

@@ -91,7 +91,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _nuisance("noise", "sensor noise, 1 for the nominal sensor", 0, 3, source=_PHOTOGRAPHY),
     _nuisance("blur", "standard deviation of the blur, 0 for none", 0, 4, "% of the width", _PHOTOGRAPHY),
     _nuisance("jpeg_quality", "JPEG quality, rounded; 100: not compressed at all", 10, 100, "", _JPEG),
-    _nuisance("distance", "camera from near to far; 1: eyes a quarter of the width apart", 0.75, 1.6, "", _FFHQ),
+    _nuisance("distance", "camera from near to far; 1: eyes a fifth of the width apart", 0.75, 1.6, "", _FFHQ),
     _nuisance("brow_raise", "brows from lowered (-1) to raised (1)", -1, source=_FACS + ", AU 4, 1 + 2"),
     _nuisance("mouth_slant", "the higher corner of the mouth: the viewer's left (-) or right (+)", -1, source=_FACS),
     _nuisance("gaze", "eyes look past the camera to the viewer's left (-) or right (+)", -1),
@@ -114,8 +114,8 @@ IDENTITY: tuple[str, ...] = (
     *("brow_ridge", "eye_bags", "relief_1", "relief_2"),
 )
 """The identity code, which identifies a subject. Standard normal, part of u; it cannot be read or set. shape_1 and
-so on are the ways in which photographs' faces differ most: see shape.py; relief_1 and relief_2 those in which heads
-differ in depth: see relief_shapes.py."""
+so on and relief_1, relief_2 are mixtures of small local shapes: see mesh/shape.py; photographs' drawn heads use them as
+the ways in which faces of photographs differ most."""
 
 NAMES: tuple[str, ...] = tuple(attribute.name for attribute in ATTRIBUTES)
 _BY_NAME = {attribute.name: attribute for attribute in ATTRIBUTES}

@@ -33,9 +33,10 @@ _NARROW, _REACH = 0.6, 4
 
 _KNEE = 0.0031308
 
-WHITE, HEADROOM = 6.0, 0.84
-"""The exposed light that becomes HEADROOM of white: the rest is for lamps and reflections. The tone curve is that of
-Reinhard et al. 2002, Photographic tone reproduction for digital images, equation 4."""
+SHOULDER = 2.5
+"""How late and how sharply the tone curve x / (1 + xˢ)^(1/s) bends towards white: nearly straight up to mid tones, as
+cameras are, so that faces keep the contrast of their shading. Of the family of Reinhard et al. 2002, Photographic tone
+reproduction for digital images, of which s = 1 is equation 3."""
 
 
 def sensor_noise(seed: int, size: int) -> Float[np.ndarray, "3 size size"]:
@@ -123,7 +124,7 @@ def compress(pixels: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.nda
 
 
 def roll_off(linear: Tensor) -> Tensor:
-    """Light under the camera's tone curve: nearly straight in the dark, flat towards WHITE and beyond.
+    """Light under the camera's tone curve: nearly straight in the dark, flat towards white.
 
     Bent by luminance, colors keep their ratios; bent channel by channel, they pale towards the highlights. Cameras lie
     between the two: COLOR_KEPT of the first.
@@ -137,7 +138,7 @@ def roll_off(linear: Tensor) -> Tensor:
 
 def _curve(light: Tensor) -> Tensor:
     """Factor by which the tone curve weakens that light."""
-    return (light * (HEADROOM / WHITE**2)).add_(HEADROOM).div_(light + 1)
+    return power(power(light, SHOULDER).add_(1), -1 / SHOULDER)
 
 
 def encode_srgb(linear: Tensor) -> Tensor:

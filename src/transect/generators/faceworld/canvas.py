@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional
 
 from transect.generators.faceworld.chance import Stream, fine_noise
 from transect.generators.faceworld.rows import products
@@ -77,23 +76,10 @@ def spread(lattice: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     return products(rows.unsqueeze(0), products(lattice, columns.T.unsqueeze(0)))
 
 
-def read_mirrored(lattice: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """A lattice [b, rows, columns] read as by `sample`; it continues beyond its extent, mirrored."""
-    return sample(lattice.unsqueeze(1), x, y, "reflection").squeeze(1)
-
-
-def sample(maps: Tensor, x: Tensor, y: Tensor, padding: str = "border") -> Tensor:
-    """Maps [b, c, rows, columns] read bilinearly at x, y [b, h, w], both in -1..1 over the map's extent."""
-    # Coordinates one after the other: interleaving them takes longer than reading the map.
-    grid = torch.stack([x, y], dim=1).permute(0, 2, 3, 1)
-    return functional.grid_sample(maps, grid, mode="bilinear", padding_mode=padding, align_corners=True)
-
-
 HALF_EXTENT = 1.06
-"""Half the width of the picture in face units from distance 1; its center is at (0, CENTER_Y). Eyes are then a quarter
+"""Half the width of the picture in face units from distance 1; eyes are then a quarter
 of the width apart, as in collections of portraits (Karras et al. 2019, FFHQ)."""
 
-CENTER_Y = -0.06
 ROWS, COLUMNS = 4, 8
 """Windows begin and end at multiples of these."""
 

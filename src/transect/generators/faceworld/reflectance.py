@@ -193,10 +193,10 @@ PARENTS = ("skin_tone", "light_level", "metering", "fill_light")
 MAXIMUM_GAIN = 6.0
 """The largest gain of the meter, in stops over the base gain (ISO 100 to ISO 6400)."""
 
-REFERENCE_LUMINANCE = 3.83
+REFERENCE_LUMINANCE = 0.51
 """The luminance of skin that the meter leaves at base gain under nominal light."""
 
-TONE_ADAPTATION = 0.44
+TONE_ADAPTATION = 0.58
 """The share, in stops, of a skin's departure from the reference that the meter compensates when it reads the scene."""
 
 COMMON_LUMINANCE = 0.30

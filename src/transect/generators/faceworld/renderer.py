@@ -1,4 +1,7 @@
-"""Draws rows of faces: linear light before the camera, masks of parts, boxes and landmarks."""
+"""Draws rows of faces: linear light before the camera, masks of parts, boxes and landmarks.
+
+A person is drawn row by row on the CPU; background and camera are computed for all rows of a tile, on its device.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +10,23 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
 from transect.generators.faceworld.camera import defocus, expose, sensor_noise
-from transect.generators.faceworld.canvas import Canvas, draw_lattices, read_mirrored, spread_over
-from transect.generators.faceworld.ears import ear, earring
-from transect.generators.faceworld.eyes import FINE, brows, eye_opening, eyeballs, lashes, lid_skin, locate_lids, socket
-from transect.generators.faceworld.facial_hair import facial_hair, hanging_beard
-from transect.generators.faceworld.glasses import glasses, glasses_parts
-from transect.generators.faceworld.hair import Hair, hair, shade_skin
-from transect.generators.faceworld.hats import NO_LIMIT, Hat, hat
-from transect.generators.faceworld.head import HAIRLINE_Y, Frame, read_maps
-from transect.generators.faceworld.heads import WHOLE, Heads, Window, below, cut, cut_light, head_maps, shape_heads
-from transect.generators.faceworld.landmarks import face_points, landmarks
-from transect.generators.faceworld.mouth import mouth, mouth_cover, nostrils
-from transect.generators.faceworld.rows import Pick, Rows, over, picked, put, some
-from transect.generators.faceworld.scene import background, clothes
-from transect.generators.faceworld.skin import Illumination, face_skin, neck
+from transect.generators.faceworld.canvas import Canvas, draw_lattices
+from transect.generators.faceworld.mesh import shading
+from transect.generators.faceworld.mesh.asset import asset
+from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, samples_of
+from transect.generators.faceworld.mesh.shape import Values, face_vertices, pose_of, rest_shape
+from transect.generators.faceworld.rows import Rows, picked, put, some
+from transect.generators.faceworld.scene import background
 
-RENDERER_VERSION = "8"
+RENDERER_VERSION = "9"
 """Changes whenever the same latents give other pixels."""
 
-NECK_TOP, CLOTHES_TOP = 0.26, 0.78
-"""Heights above which the neck and the clothes are not visible."""
-
-EVERY = slice(None)
+_PIXELS = 1 << 17
+"""Pixels of a tile: its images fit a core's cache."""
 
 
 class Tile(NamedTuple):
@@ -41,6 +35,28 @@ class Tile(NamedTuple):
     p: Rows
     seeds: Sequence[int]
     canvas: Canvas
+
+
+class Person(NamedTuple):
+    """One row of a tile."""
+
+    values: Values
+    colors: Colors
+    seed: int
+
+
+def people(tile: Tile) -> Iterator[Person]:
+    """The rows of a tile, one after the other."""
+    for row, seed in enumerate(tile.seeds):
+        values, colors = tile.p.of_row(row)
+        of = (colors[name] for name in ("skin", "hair", "iris", "cloth", "hat_cloth"))
+        yield Person(values, Colors(*of), seed)
+
+
+def cut_tiles(rows: int, canvas: Canvas, threads: int) -> list[Int[np.ndarray, " b"]]:
+    """The rows of each tile."""
+    each = max(1, min(1024, _PIXELS // (canvas.height * canvas.width)))
+    return np.array_split(np.arange(rows), max(-(-rows // each), min(threads, rows)))
 
 
 def render_tile(tile: Tile) -> UInt8[np.ndarray, "b size size 3"]:
@@ -67,170 +83,48 @@ def draw_noise(tile: Tile) -> Tensor:
 
 def radiance(tile: Tile) -> Tensor:
     """Scene radiance [b, 3, height, width] of the canvas in linear light, before the camera."""
-    p, lattices = tile.p, draw_lattices(tile.seeds, tile.canvas.device)
-    heads = shape_heads(p, tile.seeds, tile.canvas)
-    picture, last = background(heads.frame, p, lattices), {}
-    for layer in layers(heads, p, lattices):
-        lay(picture, layer)
-        last[layer.part] = layer
-    worn = p.with_any("glasses")
-    if worn is not None:
-        bare = some(picture, worn)
-        hidden = some(over_arms(picture[:, 0], last.get("hair")), worn)
-        seen = glasses(heads.frame.take(worn), p.take(worn), bare, hidden)
-        if "hat" in last and p.with_any("hooded", "scarfed") is not None:
-            wrap, cloth = last["hat"], torch.zeros_like(picture[:, 0])  # hoods and headscarves lie over glasses
-            put(cloth, wrap.rows, wrap.cover * some(p["hooded"] + p["scarfed"], wrap.rows))
-            seen = over(seen, bare, some(cloth, worn))
-        put(picture, worn, seen)
+    size, points = tile.canvas.size, samples_of(tile.canvas.size)
+    picture = _behind(tile)
+    for row, drawing in enumerate(_drawings(tile, picture[:, :, :size, :size].cpu().numpy())):
+        fine = drawing.radiance
+        total = np.zeros((size, size, 3), np.float32)
+        for i, j in np.ndindex(points, points):
+            total += fine[i::points, j::points]
+        mean = np.ascontiguousarray(np.moveaxis(total / np.float32(points**2), 2, 0))
+        picture[row, :, :size, :size] = torch.from_numpy(mean).to(picture.device)
     return picture
 
 
-def over_arms(like: Tensor, hair: Layer | None) -> Tensor:
-    """Coverage [b, h, w] of the hair before the face (the last layer of it), under which the arms of glasses run."""
-    cover = torch.zeros_like(like)
-    if hair is not None:
-        put(hair.window.of(cover), hair.rows, hair.cover)
-    return cover
+def _behind(tile: Tile) -> Tensor:
+    """What lies behind the people."""
+    return background(tile.canvas, tile.p, draw_lattices(tile.seeds, tile.canvas.device)).contiguous()
 
 
-class Layer(NamedTuple):
-    """A part of the person: radiance [k, 3, h, w] and coverage [k, h, w] within a window, in some rows."""
-
-    part: str
-    radiance: Tensor
-    cover: Tensor
-    window: Window = WHOLE
-    rows: Pick = EVERY
-
-
-def lay(picture: Tensor, layer: Layer) -> None:
-    """Lays a layer over a picture [b, 3, h, w]."""
-    part = some(layer.window.of(picture), layer.rows).contiguous()
-    put(layer.window.of(picture), layer.rows, over(part, layer.radiance, layer.cover))
-
-
-def layers(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> Iterator[Layer]:
-    """The layers over the background, from back to front; glasses, which let light through, come last."""
-    frame = heads.frame
-    folds = spread_over(frame.canvas, lattices["folds"])
-    shadow = torch.zeros_like(frame.planes[:, 0])
-    worn, locks = _draw_hats(frame, p, folds, shadow), None
-    if worn is not None and p.with_any("hooded") is not None:
-        yield Layer("hat", worn.hat.radiance, worn.hat.lining, WHOLE, worn.rows)
-    haired = picked((p.host("scalp")[0] < 1) & (p.host("scarfed")[0] == 0))
-    if haired is not None:
-        locks = _draw_hair(frame, p, lattices, haired, shadow, worn)
-        yield Layer("hair", locks.radiance * locks.depth.unsqueeze(1), locks.back, locks.window, haired)
-    throat, shoulders = below(frame, NECK_TOP), below(frame, CLOTHES_TOP)
-    yield Layer("neck", *neck(cut(frame, throat), p), throat)
-    yield Layer("clothes", *clothes(cut(frame, shoulders), p, _part(folds, shoulders)), shoulders)
-    skull = cut(frame, heads.windows.head)
-    yield Layer("head", _face(skull, heads, p, lattices, shadow), skull.head, heads.windows.head)
-    yield from _draw_ears(heads, p)
-    bearded = p.with_any("facial_hair")
-    if bearded is not None:
-        textures = {"strands": some(lattices["strands"], bearded)}
-        yield Layer("beard", *hanging_beard(frame.take(bearded), p.take(bearded), textures), WHOLE, bearded)
-    if locks is not None and haired is not None:
-        yield Layer("hair", locks.radiance, locks.front, locks.window, haired)
-    if worn is not None:
-        yield Layer("hat", worn.hat.radiance, worn.hat.cover, WHOLE, worn.rows)
-
-
-class Worn(NamedTuple):
-    """Hats, and the rows that wear them."""
-
-    hat: Hat
-    rows: Pick
-
-
-def _draw_hats(frame: Frame, p: Rows, folds: Tensor, shadow: Tensor) -> Worn | None:
-    """The hats of the rows that wear one; their shadow is written into `shadow`."""
-    rows = p.with_any("hat")
-    if rows is None:
-        return None
-    worn = hat(frame.take(rows), p.take(rows), some(folds, rows))
-    put(shadow, rows, worn.shadow)
-    return Worn(worn, rows)
-
-
-def _draw_hair(
-    frame: Frame, p: Rows, lattices: dict[str, Tensor], rows: Pick, shadow: Tensor, worn: Worn | None
-) -> Hair:
-    """The hair of those rows, pressed down by their hats; its shadow is added to `shadow`."""
-    under_hat = None
-    if worn is not None:
-        under_hat = torch.full_like(shadow, NO_LIMIT)
-        put(under_hat, worn.rows, worn.hat.under)
-        under_hat = some(under_hat, rows)
-    textures = {name: some(lattices[name], rows) for name in ("strands", "locks", "curls", "stubble")}
-    locks = hair(frame.take(rows), p.take(rows), textures, under_hat)
-    part = locks.window.of(shadow)
-    if worn is not None:
-        locks.radiance.copy_(shade_skin(locks.radiance, some(part, rows)))
-    put(part, rows, some(part, rows) + locks.shadow)
-    return locks
-
-
-def _draw_ears(heads: Heads, p: Rows) -> Iterator[Layer]:
-    """Both ears and their earrings."""
-    ringed = p.with_any("earrings")
-    for side, window in zip((-1.0, 1.0), heads.windows.ears, strict=True):
-        frame = cut(heads.frame, window)
-        skin, cover = ear(frame, p, side)
-        yield Layer("ears", skin, cover * (1 - p["scarfed"]), window)
-        if ringed is not None:
-            ring, cover = earring(frame.take(ringed), p.take(ringed), side)
-            yield Layer("earrings", ring, cover * (1 - some(p["scarfed"], ringed)), window, ringed)
+def _drawings(tile: Tile, behind: Float[np.ndarray, "b 3 s s"]) -> Iterator[Drawing]:
+    for person, back in zip(people(tile), behind, strict=True):
+        yield draw(person.values, person.colors, person.seed, back.transpose(1, 2, 0))
 
 
 def locate_landmarks(tile: Tile) -> Float[np.ndarray, "b 68 2"]:
     """The 68 points, in dlib's order, of the pictures of a tile, in pixels."""
-    maps = head_maps(tile.p, tile.seeds, tile.canvas)
-    x, y = face_points(tile.p)
-    relief = read_maps(maps[:, :1], x.unsqueeze(1), y.unsqueeze(1))[:, 0, 0]
-    return landmarks(tile.p, relief, tile.canvas.size)
+    held = asset()
+    found = []
+    for person in people(tile):
+        rest = rest_shape(person.values)
+        at = (rest[held.landmark_corners] * held.landmark_weights[..., None]).sum(1)
+        pose = pose_of(person.values)
+        found.append(pose.project(pose.turn(at), tile.canvas.size)[:, :2])
+    return np.array(found, dtype=np.float64)
 
 
-def _face(frame: Frame, heads: Heads, p: Rows, lattices: dict[str, Tensor], shadow: Tensor) -> Tensor:
-    """The head's skin with its features; frame is that of the head's window."""
-    windows = heads.windows
-    skin, light = face_skin(frame, p, heads.details)
-    skin = shade_skin(skin, windows.head.of(shadow).contiguous())
-    grain = read_mirrored(lattices["stubble"], 1.5 * frame.face.x, 0.75 * frame.face.y)
-    nose, lips = windows.nose, windows.mouth
-    _draw_in(skin, nose, nostrils(cut(frame, nose), p, _part(skin, nose)))
-    bearded = p.with_any("facial_hair")
-    if bearded is not None:
-        textures = {name: some(lattices[name], bearded) for name in ("strands", "curls", "stubble")}
-        lit = Illumination(*(some(part, bearded) for part in light))
-        put(skin, bearded, facial_hair(frame.take(bearded), p.take(bearded), some(skin, bearded), lit, textures))
-    part, lit = cut(frame, lips), cut_light(light, lips)
-    _draw_in(skin, lips, mouth(part, p, _part(skin, lips), lit, _part(grain, lips)))
-    _draw_in(skin, windows.sockets, socket(cut(frame, windows.sockets), p, _part(skin, windows.sockets)))
-    _draw_eyes(skin, frame, windows.eyes, p, light, lattices)
-    _draw_in(skin, windows.brows, brows(cut(frame, windows.brows), p, _part(skin, windows.brows), lattices["strands"]))
-    return skin
-
-
-def _draw_eyes(
-    skin: Tensor, frame: Frame, window: Window, p: Rows, light: Illumination, lattices: dict[str, Tensor]
-) -> None:
-    """Draws the eyes into the face."""
-    lids, fine = locate_lids(cut(frame, window), p), frame.canvas.pixel < FINE
-    fibers, hairs = (lattices[name] if fine else None for name in ("stubble", "strands"))
-    part = lid_skin(p, lids, _part(skin, window))
-    part = over(part, eyeballs(p, lids, cut_light(light, window), fibers), eye_opening(lids))
-    _draw_in(skin, window, lashes(p, lids, part, hairs))
-
-
-def _part(image: Tensor, window: Window) -> Tensor:
-    return window.of(image).contiguous()
-
-
-def _draw_in(image: Tensor, window: Window, part: Tensor) -> None:
-    window.of(image).copy_(part)
+def face_boxes(tile: Tile) -> Float[np.ndarray, "b 4"]:
+    """x0, y0, x1, y1 in pixels around the visible face: hairline to chin, cheek to cheek."""
+    size, found = tile.canvas.size, []
+    for person in people(tile):
+        pose = pose_of(person.values)
+        at = pose.project(pose.turn(rest_shape(person.values)[face_vertices()]), size)[:, :2]
+        found.append([*at.min(0), *at.max(0)])
+    return np.array(found, dtype=np.float64).clip(0, size)
 
 
 MASKS: dict[str, str] = {
@@ -250,38 +144,30 @@ FURTHER: dict[str, str] = {"hat": "at least half is what is worn on the head"}
 
 def draw_masks(tile: Tile, further: Sequence[str] = ()) -> dict[str, Bool[np.ndarray, "b size size"]]:
     """Boolean [b, size, size] by the names of MASKS and of some of FURTHER, of the pictures of a tile."""
-    p, size, lattices = tile.p, tile.canvas.size, draw_lattices(tile.seeds, tile.canvas.device)
-    heads = shape_heads(p, tile.seeds, tile.canvas)
-    frame, shown = heads.frame, _shown(heads, p, lattices)
-    parts = glasses_parts(frame, p)
-    seen = torch.maximum(parts.front, parts.lens).maximum(parts.arms * (1 - shown["over_arms"]))
-    glasses = (seen > 0) & (p["glasses"] > 0)
-    lids, lips = eye_opening(locate_lids(frame, p)), mouth_cover(frame, p)
-    person = (shown["background"] < 1) | glasses
-    head = shown["head"]
-    masks = {
-        "skin": head * (1 - lids).clamp(min=0) * (1 - lips) + shown["ears"] + shown["neck"] >= 0.5,
-        "hair": shown["hair"] >= 0.5,
-        "face": (head >= 0.5) & (frame.face.cosine > 0) & (frame.face.y > HAIRLINE_Y),
-        "eyes": (lids > 0) & (head > 0),
-        "mouth": (lips > 0) & (head > 0),
-        "glasses": glasses,
+    size = tile.canvas.size
+    blank = np.zeros((len(tile.seeds), 3, size, size), dtype=np.float32)
+    rows = [_masks(drawing, size) for drawing in _drawings(tile, blank)]
+    return {name: np.array([row[name] for row in rows]).reshape(-1, size, size) for name in (*MASKS, *further)}
+
+
+def _masks(drawing: Drawing, size: int) -> dict[str, Bool[np.ndarray, "s s"]]:
+    points = samples_of(size)
+    label = drawing.label.reshape(size, points, size, points)
+    lens, front = (part.reshape(label.shape) for part in (drawing.lens, drawing.front))
+
+    def half(shown: Bool[np.ndarray, "s k s k"]) -> Bool[np.ndarray, "s s"]:
+        return np.asarray(shown.mean((1, 3)) >= 0.5)
+
+    hair = half(label == shading.HAIR)
+    person = ((label != shading.NOTHING) | lens).any((1, 3))
+    return {
+        "skin": half(np.isin(label, (shading.BARE, shading.BEARD))) & ~hair,
+        "hair": hair,
+        "face": half(front),
+        "eyes": (label == shading.EYE).any((1, 3)),
+        "mouth": (label == shading.LIPS).any((1, 3)),
+        "glasses": ((label == shading.SPECTACLES) | lens).any((1, 3)),
         "background": ~person,
         "person": person,
-    } | {name: shown[name] >= 0.5 for name in further}
-    return {name: mask[:, :size, :size].cpu().numpy() for name, mask in masks.items()}
-
-
-def _shown(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The share of each pixel that shows each part, behind everything in front of it; over_arms: see renderer."""
-    nothing = torch.zeros_like(heads.frame.planes[:, 0])
-    parts = ("background", "hair", "neck", "clothes", "head", "ears", "earrings", "beard", "hat")
-    shown = {part: nothing.clone() for part in parts} | {"background": nothing + 1}
-    hair: Layer | None = None
-    for layer in layers(heads, p, lattices):
-        hair = layer if layer.part == "hair" else hair
-        for part, share in shown.items():
-            within = layer.window.of(share)
-            left = some(within, layer.rows) * (1 - layer.cover)
-            put(within, layer.rows, left + layer.cover if part == layer.part else left)
-    return shown | {"over_arms": over_arms(nothing, hair)}
+        "hat": half(label == shading.HEADWEAR),
+    }

@@ -59,6 +59,7 @@ class Rows(Mapping[str, Tensor]):
         stacked = np.stack(list(colors.values())).astype(np.float32)
         self._device = torch.device(device)
         self._columns = torch.from_numpy(self._host).to(self._device)
+        self._host_tints = stacked
         self._tints = torch.from_numpy(stacked).to(self._device)
         self._read: dict[str, Tensor] = {}
 
@@ -94,11 +95,18 @@ class Rows(Mapping[str, Tensor]):
         """Those scalars on the host, float32 [k, b]."""
         return self._host[[self._scalars[name] for name in names]]
 
+    def of_row(self, row: int) -> tuple[dict[str, float], dict[str, Float[np.ndarray, " 3"]]]:
+        """One row's scalars and colors by name, on the host."""
+        scalars = dict(zip(self._scalars, self._host[:, row].tolist(), strict=True))
+        tints = self._host_tints[:, row]
+        return scalars, dict(zip(self._colors, tints, strict=True))
+
     def take(self, pick: Pick) -> Rows:
         """Some of the rows, in that order."""
         part = object.__new__(Rows)
         part._scalars, part._colors, part._device = self._scalars, self._colors, self._device
-        part._host = np.ascontiguousarray(self._host[:, pick if isinstance(pick, slice) else pick.numpy()])
+        rows = pick if isinstance(pick, slice) else pick.numpy()
+        part._host, part._host_tints = (np.ascontiguousarray(of[:, rows]) for of in (self._host, self._host_tints))
         part._columns, part._tints = some(self._columns, pick, 1), some(self._tints, pick, 1)
         part._read = {}
         return part
@@ -142,16 +150,6 @@ def put(values: Tensor, pick: Pick, part: Tensor) -> None:
         values.index_copy_(0, pick.to(values.device), part)
 
 
-Vector: TypeAlias = tuple[Tensor, Tensor, Tensor]
-"""Components x, y, z, each [b, h, w]."""
-
-
-def coverage(distance: Tensor, pixel: float | Tensor) -> Tensor:
-    """Share of a pixel on the inner side of an edge at that signed distance (inside > 0): an edge one pixel wide."""
-    share = distance / pixel if isinstance(pixel, Tensor) else distance * (1 / pixel)
-    return share.add_(0.5).clamp_(0, 1)
-
-
 def smoothstep(value: Tensor, low: float | Tensor, high: float | Tensor) -> Tensor:
     """0 below low, 1 above high, 3t² - 2t³ in between."""
     if isinstance(low, Tensor) or isinstance(high, Tensor):
@@ -180,23 +178,6 @@ def power(value: Tensor, exponent: float | Tensor) -> Tensor:
     return value.clamp(min=1e-20).log_().mul_(exponent).exp_()
 
 
-def beyond(value: Tensor) -> Tensor:
-    """1 where the value is above 0, else 0."""
-    return torch.sign(value).clamp_(min=0)
-
-
-def mix(start: Tensor, end: Tensor, share: Tensor) -> Tensor:
-    """Start at share 0, end at share 1; exactly start where the share is 0."""
-    if start.shape[-1] == end.shape[-1] == share.shape[-1] == 1:
-        return start + share * (end - start)
-    return torch.lerp(start, end, share)
-
-
-def over(base: Tensor, layer: Tensor, alpha: Tensor) -> Tensor:
-    """The layer laid over the base with coverage alpha [b, h, w]; exactly the base where alpha is 0."""
-    return torch.lerp(base, layer, alpha.unsqueeze(1))
-
-
 def tint(reflectance: Tensor, shade: Tensor) -> Tensor:
     """A color [b, 3, 1, 1] under a shade [b, h, w]."""
     return reflectance * shade.unsqueeze(1)
@@ -211,9 +192,3 @@ def color(like: Tensor, red: float, green: float, blue: float) -> Tensor:
 def _color(rgb: tuple[float, float, float], dtype: torch.dtype, device: torch.device) -> Tensor:
     with torch.inference_mode(False):
         return torch.tensor(rgb, dtype=dtype, device=device).view(1, 3, 1, 1)
-
-
-def unit(x: Tensor, y: Tensor, z: Tensor) -> Vector:
-    """The vector scaled to length 1."""
-    scale = (x * x).addcmul_(y, y).addcmul_(z, z).sqrt_().clamp_(min=1e-12).reciprocal_()
-    return x * scale, y * scale, z * scale

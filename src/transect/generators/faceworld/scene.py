@@ -1,4 +1,4 @@
-"""What surrounds the face: a room, a wall or a street out of focus, as photographs have them, and clothes."""
+"""What lies behind the person: a room, a wall or a street out of focus, as photographs have them."""
 
 from __future__ import annotations
 
@@ -10,43 +10,24 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transect.generators.faceworld.attributes import BACKGROUNDS, CLOTHES, PATTERNS
+from transect.generators.faceworld.attributes import BACKGROUNDS
 from transect.generators.faceworld.canvas import Canvas, picture_grid, spread_over
-from transect.generators.faceworld.head import Frame
-from transect.generators.faceworld.rows import (
-    Parameters,
-    Rows,
-    bump,
-    color,
-    coverage,
-    mix,
-    power,
-    products,
-    put,
-    smoothstep,
-    some,
-    tint,
-)
-from transect.generators.faceworld.skin import KEY, light_color, neck_flare, neck_half_width
+from transect.generators.faceworld.rows import Rows, bump, color, products, put, smoothstep, some, tint
 
 _FAR_LIGHT = (1.03, 0.99, 0.97)
 """The light on the background, nearer to daylight than that on the face."""
 
 
 def scene_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """1 for the background, the neckline and the pattern that a row has, 0 for all others."""
-    tables = (("background", BACKGROUNDS), ("clothing", CLOTHES), ("clothing_pattern", PATTERNS))
-    return {
-        level: (np.asarray(values[name]) == index).astype(np.float64)
-        for name, levels in tables
-        for index, level in enumerate(levels)
-    }
+    """1 for the background that a row has, 0 for all others."""
+    shown = np.asarray(values["background"])
+    return {level: (shown == index).astype(np.float64) for index, level in enumerate(BACKGROUNDS)}
 
 
-def background(frame: Frame, p: Rows, lattices: dict[str, Tensor]) -> Tensor:
+def background(canvas: Canvas, p: Rows, lattices: dict[str, Tensor]) -> Tensor:
     """Radiance [b, 3, h, w] of the background under nominal light, barely saturated."""
-    field = {name: spread_over(frame.canvas, lattices[name]) for name in ("backdrop", "backdrop_fine")}
-    view = _View(frame.canvas, *(1.2 * axis for axis in picture_grid(frame.canvas)))
+    field = {name: spread_over(canvas, lattices[name]) for name in ("backdrop", "backdrop_fine")}
+    view = _View(canvas, *(1.2 * axis for axis in picture_grid(canvas)))
     falloff = 0.16 * view.X * p["sin_light_azimuth"] - 0.20 * view.Y
     depth, warmth = torch.zeros_like(field["backdrop"]), 0.35 * field["backdrop"].clamp(-1.5, 1.5)
     for name, structure in (("studio", _studio), ("wall", _wall), ("interior", _interior), ("outdoors", _outdoors)):
@@ -106,58 +87,3 @@ def _outdoors(view: _View, lattices: dict[str, Tensor], soft: Tensor) -> tuple[T
     discs = (smoothstep(brightness, -0.2, 1.5) * smoothstep(0.13 - radius, -0.03, 0.03)).amax(1)
     depth = 0.55 * (1 - horizon) - 0.25 * horizon + horizon * (0.65 * leaves + 0.55 * discs) + 0.15 * soft
     return depth, -0.6 * (1 - horizon) + 0.5 * horizon * leaves
-
-
-def clothes(frame: Frame, p: Rows, folds: Tensor) -> tuple[Tensor, Tensor]:
-    """Radiance of the clothes and their coverage: shoulders, a neckline, a pattern. folds: smooth noise [b, h, w]."""
-    side, masculine = frame.X.abs(), p["face_shape"] - 0.5
-    slope = 0.93 - 0.03 * masculine + (0.44 - 0.10 * masculine) * power((side - 0.34).clamp(min=0), 0.85)
-    shoulder, neckline = frame.Y - slope, frame.Y - _neckline(p, frame.X)
-    cover = coverage(torch.minimum(shoulder, neckline), 1.5 * frame.pixel)
-    nx = (frame.X / 1.4).clamp(-1, 1)
-    toward = nx * p["light_x"] - 0.45 * p["light_y"] + 0.85 * p["light_z"]
-    light = p["ambient"] + KEY * ((toward + 0.3) / 1.3).clamp(min=0)
-    # A hem along the neckline: lit on its upper edge, a seam below.
-    rim = 1 + 0.12 * smoothstep(0.05 - neckline, 0.0, 0.03) - 0.35 * bump(neckline - 0.055, 0.010)
-    under_chin = 1 - 0.30 * smoothstep(0.60 - side, 0.0, 0.5)
-    shade = light * (1 + 0.13 * folds) * rim * under_chin
-    cloth = _patterned(frame, p, folds)
-    shirts = p.with_any("shirt")
-    if shirts is not None:
-        collar, crease = _collar(frame.take(shirts), p.take(shirts))
-        put(cover, shirts, torch.maximum(some(cover, shirts), collar))
-        put(shade, shirts, some(shade, shirts) * (1 - crease))
-    return cloth * shade.clamp(min=0).unsqueeze(1) * light_color(shade), cover
-
-
-def _neckline(p: Parameters, X: Tensor) -> Tensor:
-    """Height of the upper edge of the cloth at each X: round, pointed, open collar or high."""
-    side = X.abs()
-    round_ = 0.95 + 0.15 * (1 - (X / 0.58) ** 2).clamp(min=0)
-    pointed = 0.93 + 0.66 * (0.56 - side).clamp(min=0)
-    high = 0.90 + 0.05 * (1 - (X / 0.50) ** 2).clamp(min=0)
-    opened = 0.94 + 0.52 * (0.46 - side).clamp(min=0)
-    return p["crew neck"] * round_ + p["v-neck"] * pointed + p["turtleneck"] * high + p["shirt"] * opened
-
-
-def _collar(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
-    """Coverage of a shirt's collar and how dark the line below its points is."""
-    side = frame.X.abs()
-    inner = frame.Y - 1.13 + 0.52 * side
-    outer = torch.minimum(1.15 + 0.50 * side, 1.42 - 0.62 * side) - frame.Y
-    # It leans on the neck: its end goes around behind, rounded, and no higher than the nape.
-    end = neck_half_width(p) * neck_flare(p, frame.Y) + 0.035 - side
-    within = torch.minimum(inner, outer).minimum(end).minimum(frame.Y - 0.90 + 0.55 * (side - 0.50))
-    collar = coverage(within, 1.5 * frame.pixel)
-    below = 0.50 * bump((-outer).clamp(min=0), 0.035) * coverage(-outer, 1.5 * frame.pixel) * coverage(inner, 0.02)
-    placket = 0.40 * bump(frame.X - 0.03, 0.012) * smoothstep(frame.Y, 1.14, 1.18)
-    return collar, below.maximum(placket).maximum(0.25 * bump(within, 0.012) * collar)
-
-
-def _patterned(frame: Frame, p: Parameters, folds: Tensor) -> Tensor:
-    """Reflectance of the cloth with its stripes or checks, which follow the folds."""
-    x, y = frame.X + 0.02 * folds, frame.Y + 0.05 * frame.X.abs() + 0.02 * folds
-    bars, rows = smoothstep(torch.sin(34 * x), -0.2, 0.5), smoothstep(torch.sin(34 * y), -0.2, 0.5)
-    share = p["stripes"] * rows + p["checks"] * 0.5 * (bars + rows)
-    second = 0.5 * p["cloth"] + color(p["cloth"], 0.07, 0.07, 0.075)
-    return mix(p["cloth"], second, 0.8 * share.unsqueeze(1))

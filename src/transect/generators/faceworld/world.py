@@ -31,8 +31,6 @@ from transect.generators.faceworld.causal_model import (
     turned,
 )
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
-from transect.generators.faceworld.head import face_boxes
-from transect.generators.faceworld.heads import cut_tiles
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.population import load_population
 from transect.generators.faceworld.renderer import (
@@ -40,7 +38,9 @@ from transect.generators.faceworld.renderer import (
     MASKS,
     RENDERER_VERSION,
     Tile,
+    cut_tiles,
     draw_masks,
+    face_boxes,
     locate_landmarks,
     render_tile,
 )
@@ -151,7 +151,7 @@ class FaceWorld:
         def render_rows(rows: Int[np.ndarray, " b"], tile: Tile) -> None:
             for row, picture in zip(rows, render_tile(tile), strict=True):
                 pixels[row] = camera.compress(picture, float(values["jpeg_quality"][row]))
-            boxes[rows] = face_boxes(tile.p, self.image_size)
+            boxes[rows] = face_boxes(tile)
 
         self._for_each(render_rows, latents, values)
         return Images(pixels, boxes)
@@ -214,7 +214,7 @@ class FaceWorld:
                 work(rows, Tile(part, [int(latents.seeds[row]) for row in rows], canvas))
 
         with one_thread_per_operation():
-            tiles = cut_tiles(p, latents.seeds, canvas, self.threads)
+            tiles = cut_tiles(len(latents), canvas, self.threads)
             if self.threads == 1 or len(tiles) < 2:
                 for rows in tiles:
                     do(rows)

@@ -29,15 +29,14 @@ from transect.generators.photographs.appearance.faces import (
 from transect.generators.photographs.camera import TO_XYZ
 
 LIGHTEST, DARKEST = 1.0, 10.0
-BLOOD: Final = np.array([0.16, -0.16, -0.13])
-"""What blood does to the reflectance of skin, as in FaceWorld's skin."""
-_FLUSH: Final = 0.6
-_SHEEN: Final = 0.022
-_DEEP, _FAIR = np.array([0.46, -0.03, -0.11]), np.array([0.02, 0.0, -0.12])
+BLOOD: Final = np.array([0.01, -0.24, -0.22])
+"""What blood does to the logarithm of the reflectance of skin, as in FaceWorld's skin."""
+_FLUSH: Final = 0.95
+_SHEEN: Final = 0.004
 _REFERENCE, _POWER = 0.45, 0.80
 _KNEE: Final = (6 / 29) ** 3
-ITA_OF_TONES: Final = (56.3, 53.2, 52.1, 45.2, 40.9, 32.1, 25.8, 18.3, 10.9, 1.1)
-"""Median ITA in degrees of the skin of 80 rendered faces of tones 1 to 10, whose camera meters the scene."""
+ITA_OF_TONES: Final = (57.3, 53.2, 51.3, 42.7, 37.2, 26.1, 19.4, 10.5, -0.8, -12.9)
+"""Median ITA in degrees of the skin of 40 rendered faces of tones 1 to 10, whose camera meters the scene."""
 
 
 def translucency(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -50,10 +49,9 @@ def living_skin(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
 
     The surface mirrors its surroundings, and lamps as widely as FaceWorld's sheen does on the middle of a face.
     """
-    beside = _beside(tone)
-    deep, fair = np.maximum(1 - beside, 0)[:, None], np.maximum(beside - 0.75, 0)[:, None]
-    blood = 1 + _FLUSH * translucency(tone)[:, None] * BLOOD
-    return np.asarray(skin_reflectance(tone) * blood * (1 + deep**3 * _DEEP + fair * _FAIR) + mirrored(tone)[:, None])
+    pale = 1 - np.clip((tone - 1) / 9, 0, 1)
+    blood = np.exp(_FLUSH * (0.55 + 0.65 * pale)[:, None] * BLOOD)
+    return np.asarray(skin_reflectance(tone) * blood + mirrored(tone)[:, None])
 
 
 def mirrored(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

@@ -15,20 +15,25 @@ from transect.generators.photographs import camera
 from transect.marks import Marks
 from transect.marks.records import EYES, SEVERAL
 
-WHITE, HEADROOM, COLOR_KEPT = 6.0, 0.84, 0.7
-"""As in FaceWorld's camera, whose module needs PyTorch: the scene light that becomes HEADROOM of white, and the share
-of the curve that follows luminance, so that colors keep their ratios."""
-_BRIGHTEST: Final = 12.0
-"""Beyond the scene light that becomes white."""
+SHOULDER, COLOR_KEPT = 2.5, 0.7
+"""As in FaceWorld's camera, whose module needs PyTorch: how late the tone curve bends, and the share of the curve that
+follows luminance, so that colors keep their ratios."""
+_BRIGHTEST: Final = 6.0
+"""The scene light that becomes white in eight bits."""
 _STEPS: Final = 16_384
-_ROUNDS: Final = 14
+_ROUNDS, _LONGEST = 20, 1.8
 
 
 def scene_of(pixels: UInt8[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape 3"]:
-    """Float32 scene light of sRGB values, by fixed-point iteration from the curve of each channel alone."""
+    """Float32 scene light of sRGB values, by fixed-point iteration from the curve of each channel alone.
+
+    Steps are longer where light is bright, since they shrink slowly there.
+    """
     shown, scene = camera.decoding()[pixels], _untoning()[pixels]
     for _ in range(_ROUNDS):
-        scene = shown / _factor(scene)
+        factor = _factor(scene)
+        longer = np.minimum(1 / (factor * factor), np.float32(_LONGEST))
+        scene = np.clip(scene + (shown / factor - scene) * longer, 0, _BRIGHTEST)
     return np.asarray(scene, dtype=np.float32)
 
 
@@ -39,20 +44,28 @@ def pixels_of(scene: Float[np.ndarray, "*shape 3"]) -> UInt8[np.ndarray, "*shape
 
 
 def _factor(scene: Float[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape 3"]:
-    """By how much the tone curve weakens light: Reinhard's curve, of luminance for the most part."""
+    """By how much the tone curve weakens light: that of luminance for the most part."""
     bright = scene @ LUMINANCE.astype(np.float32)
     return np.asarray(_curve(scene) * np.float32(1 - COLOR_KEPT) + (_curve(bright) * np.float32(COLOR_KEPT))[..., None])
 
 
 def _curve(scene: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    return np.asarray((scene * np.float32(HEADROOM / WHITE**2) + np.float32(HEADROOM)) / (scene + np.float32(1)))
+    """(1 + xˢ)^(-1/s), from a table: the same bits on every machine."""
+    place = np.sqrt(np.clip(scene * np.float32(1 / _BRIGHTEST), 0, 1)) * np.float32(_STEPS - 1) + np.float32(0.5)
+    return np.asarray(_bent()[place.astype(np.int32)])
+
+
+@functools.cache
+def _bent() -> Float[np.ndarray, " n"]:
+    scene = np.linspace(0, 1, _STEPS) ** 2 * _BRIGHTEST
+    return np.asarray((1 + scene**SHOULDER) ** (-1 / SHOULDER), dtype=np.float32)
 
 
 @functools.cache
 def _untoning() -> Float[np.ndarray, " 256"]:
     """Float32, read-only: the scene light of each of the 256 values of sRGB where all channels have it."""
     scene = np.linspace(0, 1, _STEPS) ** 2 * _BRIGHTEST
-    table = np.interp(camera.decoding().astype(np.float64), scene * _curve(scene), scene).astype(np.float32)
+    table = np.interp(camera.decoding().astype(np.float64), scene * _bent(), scene).astype(np.float32)
     table.setflags(write=False)
     return table
 

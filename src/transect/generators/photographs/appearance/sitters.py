@@ -38,12 +38,12 @@ from transect.marks import Finder, open_marks
 from transect.runs.wording import spaced
 
 if TYPE_CHECKING:
-    from transect.generators.photographs.appearance.worn import Head
+    from transect.generators.photographs.appearance.worn import Head, Stage
 
 
 _WORN = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 _STUBBLE = 0.15
-VERSION = 2
+VERSION = 3
 """Another compositing makes other pictures: raised whenever a pixel changes."""
 
 
@@ -87,6 +87,13 @@ class Sitting:
             return lit(head_of(self.face), self.face, self.picture)
 
     @functools.cached_property
+    def stage(self) -> Stage:
+        """Pictures of that head, from which what it wears is taken."""
+        from transect.generators.photographs.appearance.worn import Stage
+
+        return Stage(self.head, self.face, self.key)
+
+    @functools.cached_property
     def camera(self) -> Camera:
         """The camera that took the photograph."""
         return camera_of(self.picture, self.face, self.skin.tone)
@@ -103,7 +110,7 @@ class Sitting:
     def _draw(self, name: str, level: float, color: float) -> Layer:
         from transect.generators.photographs.appearance import worn
 
-        place = (self.head, self.face, self.camera, self.key)
+        place = (self.stage, self.camera)
         if name == "glasses":
             return worn.glasses_of(*place, int(level))
         if name == "face_mask":

@@ -1,0 +1,157 @@
+"""What color and gloss each vertex of the head has, and how much light it receives."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy.spatial import cKDTree
+
+from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
+from transect.generators.faceworld.mesh.asset import asset, vertices_of
+from transect.generators.faceworld.mesh.hair import balding, beard_density, beard_regions, hairline
+from transect.generators.faceworld.mesh.kernels import find_noise
+from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, SKIN, TONGUE, UPPER_TEETH
+from transect.generators.faceworld.mesh.shape import Values
+
+KEY, AMBIENT, FILL, WRAP = 1.40, 0.26, 1.16, (0.22, 0.08, 0.05)
+"""Irradiance of key light, surroundings and all the fill light; how far red, green and blue light creep around."""
+
+
+class Zones(NamedTuple):
+    """Parts of the mean head, 0..1 by vertex."""
+
+    cheek: Float[np.ndarray, " v"]
+    nose: Float[np.ndarray, " v"]
+    under_eye: Float[np.ndarray, " v"]
+    lid: Float[np.ndarray, " v"]
+    forehead: Float[np.ndarray, " v"]
+    scalp: Float[np.ndarray, " v"]
+    beard: Float[np.ndarray, " v"]
+    lips: Float[np.ndarray, " v"]
+    inside: Float[np.ndarray, " v"]
+    bridge: Float[np.ndarray, " v"]
+    socket: Float[np.ndarray, " v"]
+    rim: Float[np.ndarray, " v"]
+    ears: Float[np.ndarray, " v"]
+    balding: Float[np.ndarray, " v"]
+
+
+@functools.cache
+def zones() -> Zones:
+    """Soft regions of the skin by their place on the mean head."""
+    held = asset()
+    x, y, z = np.abs(held.mean[:, 0]), held.mean[:, 1], held.mean[:, 2]
+
+    def near(cx: float, cy: float, wide: float, high: float, ahead: float) -> Float[np.ndarray, " v"]:
+        return np.asarray(np.exp(-(((x - cx) / wide) ** 2 + ((y - cy) / high) ** 2)) * (z > ahead), dtype=np.float32)
+
+    ears = np.clip(held.regions["ears"], 0, 1)
+    scalp = np.clip(0.4 + 5 * hairline(held.mean), 0, 1) * (1 - ears) * (y > -1.2)
+    beard = beard_density(held.mean)
+    lips = np.clip((held.regions["lips"] - 0.3) * 2.0, 0, 1)
+    socket = near(0.46, 0.05, 0.44, 0.26, -0.5)
+    lash = held.mean[vertices_of(LASH)]  # mostly the upper lid's
+    skin = vertices_of(SKIN)
+    rim = np.zeros(len(held.mean))
+    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2)) * np.where(y[skin] > -0.02, 1, 0.15)
+    return Zones(
+        near(0.62, -0.60, 0.38, 0.32, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.24, 0.22, 0.10, -0.3),
+        near(0.50, 0.14, 0.28, 0.12, -0.5), near(0, 0.8, 0.55, 0.40, -0.3), scalp.astype(np.float32),
+        (beard * (1 - lips)).astype(np.float32), lips, (held.regions["inside_mouth"] > 0.5).astype(np.float32),
+        near(0, -0.18, 0.22, 0.35, 0.1), socket, rim.astype(np.float32), ears.astype(np.float32),
+        balding(held.mean).astype(np.float32),
+    )  # fmt: skip
+
+
+@functools.cache
+def beard_zones() -> dict[str, Float[np.ndarray, " v"]]:
+    """Where each style of beard grows, by vertex."""
+    return {style: inside.astype(np.float32) for style, inside in beard_regions(asset().mean).items()}
+
+
+@functools.lru_cache(maxsize=64)
+def _mottle(seed: int) -> Float[np.ndarray, "v 3"]:
+    """The person's own blotches on three scales."""
+    found = np.empty((3, len(asset().mean)), np.float32)
+    for row, frequency in enumerate((3.1, 8.0, 20.0)):
+        find_noise(asset().mean, frequency, (seed + 7919 * row) % (1 << 31), found[row])
+    return found
+
+
+def skin_colors(
+    p: Values, skin: Float[np.ndarray, " 3"], hair: Float[np.ndarray, " 3"], seed: int
+) -> Float[np.ndarray, "v 3"]:
+    """Albedo of every vertex of the head."""
+    zone, mottle = zones(), _mottle(seed)
+    pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
+    blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
+    flush = 0.64 + 0.19 * blotched + 0.70 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
+    flush = flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose)
+    flush = flush + 1.0 * p["makeup"] * zone.cheek
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.55 + 0.65 * pale))
+    shade = 1 + 0.03 * blotched - 0.16 * zone.forehead - 0.10 * zone.bridge - (0.13 + 0.12 * p["old"]) * zone.under_eye
+    shade = shade * (1 - 0.40 * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
+    spots = (
+        np.clip(mottle[2] - 0.35, 0, 1) * (0.37 * p["old"] + 0.15 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
+    )
+    color = skin * shade[:, None] * blood * np.exp(-spots[:, None] * np.array([0.5, 0.9, 1.1]))
+    # The shadow of a shaven beard.
+    shaven = 0.16 * np.clip(p["face_shape"] - 0.4, 0, 1) * zone.beard
+    color = color * np.exp(-shaven[:, None] * np.array([1.3, 1.0, 0.75]))
+    shadow = 0.75 * p["makeup"] * zone.lid
+    color = color * np.exp(-shadow[:, None] * np.array([0.9, 1.2, 1.0]))
+    grown = (p["hair_style"] > 0) * (
+        1 - np.clip((zone.balding - 1.02 + 0.95 * p["baldness"]) * 6, 0, 1) * (p["baldness"] > 0)
+    )
+    scalp = zone.scalp * (0.10 + 0.80 * grown)
+    through = 0.015 + 0.10 * (p["hair_style"] == 1) * max(1 - 2.5 * p["hair_length"], 0)
+    color = color + (0.50 * hair + through * skin - color) * scalp[:, None]
+    style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
+    bearded = (0.42 if style == "stubble" else 0.85) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]
+    color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]
+    return _mouth(p, color, skin, pale).astype(np.float32)
+
+
+def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, " 3"], pale: float) -> np.ndarray:
+    """Lips, lipstick, teeth, tongue and the dark of the mouth."""
+    zone = zones()
+    bare = skin * (np.array([0.63, 0.29, 0.31]) + (1 - pale) * np.array([-0.02, 0.10, 0.10])) + np.array(
+        [0.008, 0.002, 0.003]
+    )
+    painted = np.array([0.26, 0.025, 0.045]) * (0.45 + 0.55 * p["sclera"])
+    lips = bare + (painted - bare) * 0.85 * p["lipstick"]
+    color = color + (lips - color) * (0.95 * zone.lips)[:, None]
+    color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
+    white = min(0.25 + 0.75 * p["sclera"], 1.0)
+    color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
+    color[vertices_of(TONGUE)] = np.array([0.32, 0.11, 0.11]) * white
+    color[vertices_of(LASH)] = 0.01
+    return color
+
+
+def skin_surface(p: Values) -> Float[np.ndarray, "v 6"]:
+    """Gloss, room for the spread share of key light, lips, the inside of the mouth, and room for what is seen."""
+    zone = zones()
+    gloss = 0.50 + 0.15 * zone.cheek + 0.45 * zone.nose + 0.12 * zone.forehead - 0.35 * zone.socket
+    gloss = gloss + (0.35 + 0.6 * p["lipstick"]) * zone.lips
+    gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
+    empty = np.zeros_like(gloss)
+    return np.stack([gloss, empty, zone.lips, zone.inside, empty, np.ones_like(gloss)], 1).astype(np.float32)
+
+
+def key_of(direction: Float[np.ndarray, " 3"], normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+    """The key light on surfaces, without shadows, as hard as it is on average."""
+    facing = (normals @ direction.astype(np.float32))[:, None]
+    wrap = np.array(WRAP, np.float32) + np.float32(0.1)
+    return np.asarray(KEY * np.clip((facing + wrap) / (1 + wrap), 0, None), dtype=np.float32)
+
+
+def ambient_of(p: Values, normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+    """Light from above, from below and from the fill light, without occlusion."""
+    sky = (0.5 + 0.5 * normals[:, 1])[:, None]
+    around = AMBIENT * (1.15 * np.array([1.07, 0.99, 0.94]) * sky + 0.75 * np.array([1.14, 0.97, 0.88]) * (1 - sky))
+    ahead = np.clip(0.25 + 0.75 * normals[:, 2], 0, 1)[:, None]
+    return np.asarray(around + FILL * p["fill_light"] * ahead, dtype=np.float32)

@@ -1,0 +1,268 @@
+"""Which strands a person wears, how long, and where they are left out."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES, HAIR_STYLES, HATS
+from transect.generators.faceworld.mesh.asset import Groom, asset
+from transect.generators.faceworld.mesh.shading import BARE, BEARD, HAIR
+from transect.generators.faceworld.mesh.shape import Values
+
+RIM = 0.70
+"""Height on the mean head above which a hat hides hair."""
+KEPT = 255
+"""The label of lashes: what they lie on stays what it is."""
+_WIDE = 0.013
+"""Width of a strand, which stands for a few hairs, in distances between the eyes."""
+
+
+class Strands(NamedTuple):
+    """A groom, how much longer each strand is than there, between which of its points it is drawn.
+
+    cover: of a line; shine; code: their label; width; tip: share of the width at the tip; under: coverage and width of
+    the undercoat, 0 for none, every which strand makes it, and how light it is.
+    """
+
+    name: str
+    groom: Groom
+    stretch: Float[np.ndarray, " n"]
+    spans: Float[np.ndarray, "n 2"]
+    cover: float
+    shine: float
+    code: int
+    width: float = _WIDE
+    tip: float = 0.25
+    under: tuple[float, float, int, float] = (1.0, 0.075, 5, 0.55)
+
+
+def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
+    """How far inside the hair's border a place of the mean head's skin lies; below 0 outside."""
+    x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
+    border = np.interp(
+        z, [-1.02, -0.96, -0.80, -0.68, -0.52, -0.30, 0.0], [-0.50, -0.45, -0.10, 0.35, 0.78, 1.00, 1.17]
+    )
+    temples = 0.10 * np.exp(-(((x - 0.70) / 0.18) ** 2)) * (z > -0.6)
+    front = y - border - temples + 0.03 * np.exp(-((x / 0.15) ** 2))
+    ear = np.sqrt(((y + 0.36) / 0.60) ** 2 + ((z + 1.42) / 0.42) ** 2) - 1
+    nape = y + 1.15 + 0.3 * np.clip(z + 2.4, 0, 1)
+    inside = np.minimum(np.where(z < -1.75, np.maximum(front, 0.3), front), nape)
+    return np.asarray(np.where(x > 0.95, np.minimum(inside, 0.5 * ear), inside))
+
+
+def beard_density(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
+    """How dense a beard grows, with soft borders: mustache, chin, jaw and before the ears."""
+    x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
+
+    def soft(inside: Float[np.ndarray, " n"], width: float) -> Float[np.ndarray, " n"]:
+        return np.asarray(np.clip(0.5 + inside / width, 0, 1))
+
+    mouth = soft(np.sqrt((x / 0.47) ** 2 + ((y + 1.13) / 0.165) ** 2) - 1, 0.10)
+    lip = soft(-0.80 - y, 0.05) * soft(y + 1.25, 0.1) * soft(0.50 - x, 0.12) * (z > -0.25)
+    lip = lip * (0.45 + 0.55 * np.clip(x / 0.10, 0, 1))
+    soul = soft(0.10 - x, 0.12) * soft(-1.2 - y, 0.08)
+    below = soft(-1.42 - y + 0.20 * np.clip(x, 0, 0.5), 0.16)
+    chin = np.maximum(below, soul) * soft(0.62 - x, 0.2) * (z > -0.7)
+    corner = soft(x - 0.42, 0.10) * soft(0.62 - x, 0.15) * soft(-0.95 - y, 0.2) * (z > -0.4)
+    cheek = soft(-1.02 - 0.10 * np.sin(x * 7) + 0.75 * np.clip(x - 0.72, 0, 0.35) / 0.35 * (z < 0.2) - y, 0.22)
+    jaw = cheek * soft(x - 0.45, 0.3)
+    ear = soft(x - 0.98, 0.06) * soft(-0.72 - y, 0.2) * soft(-0.45 - z, 0.2)
+    every = np.max([lip, chin, 0.9 * corner, jaw, ear], axis=0) * mouth
+    neck = soft(y + 2.12 + 0.25 * np.clip(x - 0.3, 0, 1), 0.25)
+    return np.asarray(every * neck * soft(z + 1.16, 0.12) * (y < -0.62))
+
+
+@functools.cache
+def order(name: str) -> Float[np.ndarray, " n"]:
+    """A fixed random rank of each strand, 0..1: thinning leaves out the highest."""
+    return np.random.Generator(np.random.Philox(key=7 + len(name))).random(len(asset().grooms[name].strands))
+
+
+def balding(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
+    """How early a place of the scalp loses its hair, from 1 (temples and crown) to 0 (sides and back)."""
+    x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
+    front = 1.10 - 0.52 * np.clip(-0.35 - z, 0, 3) - 0.10 * np.exp(-((x / 0.35) ** 2)) + 0.10 * (x > 0.5)
+    crown = 1.05 - 0.75 * np.sqrt((z + 2.1) ** 2 + 0.7 * x**2)
+    return np.asarray(np.clip(np.maximum(front, crown) * np.clip((y - 0.50) / 0.50, 0, 1), 0, 1))
+
+
+@functools.cache
+def mirrored(name: str) -> Groom:
+    """A groom with left and right exchanged: every second head is parted on its other side."""
+    groom, mean = asset().grooms[name], asset().mean
+    used = np.unique(groom.roots)
+    flipped = mean[used] * np.array([-1.0, 1.0, 1.0], np.float32)
+    nearest = np.array([np.argmin(((mean - point) ** 2).sum(1)) for point in flipped])
+    roots = nearest[np.searchsorted(used, groom.roots)].astype(np.int32)
+    flip = groom.strands * np.array([-1.0, 1.0, 1.0], np.float32)
+    return Groom(np.ascontiguousarray(flip), roots, groom.weights, groom.shade)
+
+
+@functools.cache
+def pressed(name: str) -> Groom:
+    """A groom under a hat: near its rim hair lies at the head."""
+    groom = asset().grooms[name]
+    x, y, z = (groom.strands[..., k] for k in range(3))
+    far = np.sqrt(x**2 + (0.85 * (z + 1.35)) ** 2) + 1e-6
+    room = 1.24 + 0.9 * np.clip((0.35 - y) / 1.1, 0, 1) ** 1.5
+    share = np.minimum(1, room / far)
+    strands = np.stack([x * share, y, (z + 1.35) * share - 1.35], -1).astype(np.float32)
+    return Groom(strands, groom.roots, groom.weights, groom.shade)
+
+
+@functools.lru_cache(maxsize=64)
+def _crossing(name: str, height: float) -> Float[np.ndarray, " n"]:
+    """Where each strand first falls below a height, in points along it."""
+    y = asset().grooms[name].strands[..., 1]
+    below = y < height
+    after = np.where(below.any(1), below.argmax(1), y.shape[1] - 1)
+    before = np.maximum(after - 1, 0)
+    rows = np.arange(len(y))
+    fall = y[rows, before] - y[rows, after]
+    share = np.clip((y[rows, before] - height) / np.where(fall > 1e-6, fall, 1), 0, 1)
+    found = np.where(below.any(1) & (after > 0), before + share, after)
+    return np.asarray(found, dtype=np.float32)
+
+
+def _variant(p: Values) -> str:
+    """The groom that is drawn: some styles have several, by the person's own habits."""
+    style = HAIR_STYLES[int(p["hair_style"])]
+    if style == "cropped":
+        kind = p["hair_parting"]
+        return "slicked" if kind < -0.75 else ("parted" if kind > 0.25 else "textured")
+    if style == "coily":
+        return "locs" if p["hair_curl"] > 0.9 else "coily"
+    return style
+
+
+def head_hair(p: Values) -> list[Strands]:
+    """Hair of the head, and the fringe."""
+    style, hat = HAIR_STYLES[int(p["hair_style"])], HATS[int(p["hat"])]
+    if style == "bald" or hat in ("headscarf", "hood"):
+        return []
+    name = _variant(p)
+    groom = mirrored(name) if p["hair_fall"] < 0 else asset().grooms[name]
+    groom = groom if hat == "none" else pressed(name)
+    count = len(groom.strands)
+    stretch, last = _grown(name, p, hat != "none")
+    first = np.zeros(count, np.float32) if hat == "none" else _crossing(name, RIM)
+    spans = np.stack([first, np.where(_kept(name, p), last, 0)], 1).astype(np.float32)
+    strands = [_made(name, groom, stretch, spans, p["hair_length"])]
+    if p["bangs"] > 0.02 and p["baldness"] < 0.4 and hat == "none" and style != "coily":
+        strands.append(_fringe(p))
+    return strands
+
+
+def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """How much longer each strand is than in its groom, and the point at which it is cut."""
+    count, points = asset().grooms[name].strands.shape[:2]
+    length, stretch = p["hair_length"], np.full(count, 1 + 0.12 * p["hair_volume"])
+    last = np.full(count, points - 1.0)
+    if name in ("textured", "parted", "slicked"):
+        stretch *= (0.16 + 0.94 * length) * _thinning(name, p)
+    elif name == "coily":
+        stretch *= (0.20 + 0.95 * length) * (0.4 if under else 1) * _thinning(name, p)
+    elif name == "ponytail":
+        stretch[:] = 1.0
+        last[_tail(name)] = (points - 1) * (0.40 + 0.60 * length)
+    elif name == "bun":
+        stretch[:] = 1.0
+    else:
+        ragged = 0.18 * (order(name) - 0.6)
+        last = np.minimum(last, _crossing(name, round(-0.75 - 2.1 * length, 3)) + ragged * points / 4)
+        last = np.maximum(last, 2.0)
+    return stretch, last
+
+
+def _thinning(name: str, p: Values) -> Float[np.ndarray, " n"]:
+    """Short hair is shorter where it is soon lost."""
+    left = 1.02 - 0.95 * p["baldness"] - balding(asset().grooms[name].strands[:, 0])
+    return np.asarray(np.clip(3 * left, 0.25, 1)) if p["baldness"] > 0 else np.ones(len(left))
+
+
+@functools.cache
+def _tail(name: str) -> np.ndarray:
+    """Strands that do not lie on the head."""
+    strands = asset().grooms[name].strands
+    return np.asarray(np.abs(strands[:, 0] - strands[:, 1]).max(1) * 0 + (strands[:, 0, 2] < -2.9) > 0)
+
+
+def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"], length: float) -> Strands:
+    shine = {"coily": 0.25, "locs": 0.35, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
+    made = Strands(name, groom, stretch, spans, 0.8, shine, HAIR)
+    if name == "locs":
+        return made._replace(width=0.075, tip=0.7, under=(1.0, 0.10, 1, 0.4))
+    if name == "coily":
+        return made._replace(under=(1.0, 0.06, 5, 0.55), tip=0.6)
+    if name in ("textured", "parted", "slicked"):
+        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.05, 3, 0.80), cover=0.7)
+    return made
+
+
+def _kept(name: str, p: Values) -> np.ndarray:
+    """Strands that hair loss and the hairline leave; a bald crown keeps a few."""
+    groom = asset().grooms[name]
+    at = groom.strands[:, 0]
+    lost = balding(at) * (0.92 + 0.16 * order(name)) > 1.02 - 0.95 * p["baldness"]
+    high = (hairline(at) < 0.06 * p["hairline"]) & (at[:, 2] > -0.75) & (p["hairline"] > 0)
+    return np.asarray(~lost & ~high) if p["baldness"] > 0 else ~high
+
+
+def _fringe(p: Values) -> Strands:
+    groom = mirrored("fringe") if p["hair_fall"] < 0 else asset().grooms["fringe"]
+    count, points = groom.strands.shape[:2]
+    last = (points - 1) * min(1, 0.40 + 0.60 * p["bangs"])
+    kept = (order("fringe") < 0.35 + 0.9 * p["bangs"]) & _kept("fringe", p)
+    spans = np.stack([np.zeros(count), np.where(kept, last, 0)], 1).astype(np.float32)
+    return Strands("fringe", groom, np.ones(count), spans, 0.8, 0.9, HAIR)
+
+
+def brow_hair(p: Values) -> Strands:
+    """Brows, thicker on masculine faces and by the person's own thickness."""
+    groom = asset().grooms["brows"]
+    count, points = groom.strands.shape[:2]
+    share = min(max(0.62 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
+    spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
+    return Strands("brows", groom, np.full(count, 1.0), spans, 0.34, 0.1, BARE, 0.011, 0.1, (0.05, 0.04, 1, 0.6))
+
+
+def lashes(p: Values) -> Strands:
+    """Lashes, longer and thicker with make-up and on feminine faces."""
+    groom = asset().grooms["lashes"]
+    count, points = groom.strands.shape[:2]
+    fine = 1 - p["face_shape"]
+    spans = np.tile(np.array([0, points - 1], np.float32), (count, 1))
+    stretch = np.full(count, 0.80 + 0.25 * fine + 0.25 * p["makeup"])
+    width = 0.0075 + 0.002 * fine + 0.004 * p["makeup"]
+    return Strands("lashes", groom, stretch, spans, 0.55 + 0.3 * p["makeup"], 0.0, KEPT, width, 0.1, (0.0, 0.0, 1, 1.0))
+
+
+def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
+    """Which places of the mean head each style leaves hair at."""
+    x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
+    mustache = (x < 0.52) & (y > -1.18) & (z > -0.25)
+    goatee = mustache & (x < 0.47) | (x < 0.44) & (y < -1.0) & (z > -0.7)
+    every = np.ones(len(at), dtype=bool)
+    return {"stubble": every, "full": every, "mustache": mustache, "goatee": goatee}
+
+
+def facial_hair(p: Values) -> Strands | None:
+    """The beard, from a few short hairs to its style's fullest."""
+    amount = p["facial_hair"]
+    if amount <= 0:
+        return None
+    style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
+    groom = asset().grooms["beard"]
+    count, points = groom.strands.shape[:2]
+    short = style == "stubble"
+    grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
+    kept = beard_regions(groom.strands[:, 0])[style] & (order("beard") < 0.25 + 0.75 * amount**0.5)
+    spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
+    under = (0.0, 0.0, 1, 1.0) if short else (0.55 * amount, 0.04, 2, 0.65)
+    return Strands(
+        "beard", groom, np.full(count, grown), spans, 0.40 if short else 0.7, 0.35, BEARD, 0.011, 0.15, under
+    )

@@ -1,0 +1,229 @@
+"""A person's head: from identity code and attributes to vertices at rest, in pose, and on the picture."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Float, Int32
+
+from transect.generators.faceworld.mesh.asset import asset, vertices_of
+from transect.generators.faceworld.mesh.kernels import blend
+from transect.generators.faceworld.mesh.shading import LEFT_EYE, RIGHT_EYE, SKIN
+
+Values: TypeAlias = Mapping[str, float]
+"""A row's parameters: attributes with angles in radians, the bounded identity code and what follows from them."""
+
+VIEW = 4.8
+"""Width of the picture at the eyes, in distances between the eyes, from distance 1."""
+FAR = 17.0
+"""How far the camera is then: about 1.07 m."""
+CENTER = -0.12
+"""Height of the picture's middle."""
+PIVOT = np.array([0.0, -0.35, -1.2], np.float32)
+NECK = np.array([-2.45, 0.24], np.float32)
+"""Around which the head turns; the neck follows less, the shoulders not at all: height and
+softness of the bend."""
+
+_TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
+    "nose_width": (("nose-scale-horiz", 0.28), ("nose-nostrils-width", 0.18)),
+    "nose_length": (("nose-scale-vert", 0.30),),
+    "nose_bridge": (("nose-greek", 0.25), ("nose-scale-depth", 0.15), ("nose-width2", -0.20)),
+    "nose_tip": (("nose-point", 0.15), ("nose-point-width", 0.20)),
+    "nose_hump": (("nose-hump", 0.35), ("nose-curve", 0.20)),
+    "nose_flare": (("nose-flaring", 0.18), ("nose-base", 0.12)),
+    "eye_spacing": (("eye-trans-across", 0.16),),
+    "eye_size": (("eye-scale", 0.35),),
+    "eye_tilt": (("eye-corner1", 0.25), ("eye-corner2", -0.15)),
+    "eye_openness": (("eye-height2", 0.40),),
+    "eyelid_fold": (("eye-eyefold", 0.30), ("eye-epicanthus", 0.15)),
+    "eye_bags": (("eye-bag", 0.25),),
+    "brow_height": (("eyebrows-trans-high", 0.20),),
+    "brow_arch": (("eyebrows-angle", 0.20),),
+    "brow_ridge": (("forehead-temple", 0.20), ("eyebrows-trans-high", -0.10)),
+    "mouth_width": (("mouth-scale-horiz", 0.26),),
+    "mouth_height": (("mouth-trans-high", 0.24),),
+    "lip_fullness": (("mouth-upperlip-volume", 0.35), ("mouth-lowerlip-volume", 0.35), ("mouth-lowerlip-height", 0.12)),
+    "lip_protrusion": (("mouth-scale-depth", 0.30),),
+    "jaw_width": (("chin-bones", 0.30), ("head-rectangular", 0.12)),
+    "chin_width": (("chin-width", 0.30),),
+    "chin_length": (("chin-height", 0.20),),
+    "cheekbones": (("cheek-bones", 0.40),),
+    "cheek_fullness": (("cheek-volume", 0.25), ("head-fat", 0.15)),
+    "forehead_height": (("forehead-scale-vert", 0.07),),
+    "forehead_width": (("forehead-temple", 0.22),),
+    "face_length": (("head-scale-vert", 0.28),),
+    "ear_size": (("ear-scale", 0.30),),
+    "neck_width": (("measure-neck-circ", 0.30),),
+}
+"""Which displacements follow a trait of the identity code, by one standard deviation."""
+
+_ALL = {
+    "eyebrows-trans-high": -1.15, "eyebrows-angle": 0.20, "mouth-trans-high": 0.20, "nose-scale-vert": -0.43,
+    "head-scale-vert": -0.46, "head-scale-horiz": -0.03, "chin-height": -0.27, "chin-bones": 0.12,
+    "mouth-scale-horiz": -0.42, "mouth-angles": 0.15, "mouth-scale-vert": -0.12, "head-fat": -0.72,
+    "head-oval": -0.26, "head-round": -0.27,
+}  # fmt: skip
+"""What moves the mean head to that of photographs."""
+_SEX = {
+    "sex": 1.50, "eyebrows-trans-high": -0.20, "eyebrows-angle": 0.80, "eyebrows-trans-ahead": 0.30,
+    "chin-bones": 0.45, "chin-width": 0.30, "chin-prominent": 0.15, "eye-scale": -0.35, "measure-neck-circ": 0.9,
+    "mouth-upperlip-volume": -0.35, "mouth-lowerlip-volume": -0.25, "nose-scale-horiz": 0.20, "cheek-volume": -0.25,
+    "cheek-bones": -0.15,
+}  # fmt: skip
+"""What sex dimorphism does to bone, from feminine to masculine."""
+_ANCESTRY = ("shape_1", "shape_2")
+_FREE = ("shape_3", "shape_4", "shape_5", "shape_6", "shape_7", "relief_1", "relief_2")
+_SPREAD = {"nose": 0.10, "mouth": 0.08, "eye": 0.08, "cheek": 0.10, "chin": 0.07, "ear": 0.10}
+_LEFT_OUT = (
+    "ear-trans-across",
+    "ear-trans-ahead",
+    "ear-trans-high",
+    "nose-trans-across",
+    "mouth-trans-across",
+    "mouth-angles",
+    "nose-trans-ahead",
+)
+"""What would move ears too far, or nose and mouth to a side."""
+_SMILE = {
+    "mouthSmile": 0.62, "cheekSquint": 0.40, "eyeSquint": 0.25, "mouthUpperUp": 0.50, "mouthLowerDown": 0.35,
+    "mouthDimple": 0.15, "mouthStretch": 0.08,
+}  # fmt: skip
+_SIDES = ("Left", "Right")
+
+
+@functools.cache
+def _numbers() -> dict[str, int]:
+    return {name: number for number, name in enumerate(asset().names)}
+
+
+@functools.cache
+def _free_shapes() -> Float[np.ndarray, "d k"]:
+    """Fixed mixtures of small local shapes that no trait names, one for each free coordinate of the identity code."""
+    named = {field for fields in _TRAITS.values() for field, _ in fields}
+    spread = np.zeros(len(asset().names))
+    for name, number in _numbers().items():
+        part = name.split("-")[0]
+        if name not in named and part in _SPREAD and "-" in name and "shape" not in name and name not in _LEFT_OUT:
+            spread[number] = _SPREAD[part]
+    mixed = np.random.Generator(np.random.Philox(key=22)).standard_normal((len(_FREE), len(spread)))
+    return np.asarray(mixed * spread / np.sqrt(len(_FREE)) * 1.3)
+
+
+def weights(p: Values) -> Float[np.ndarray, " k"]:
+    """The weight of every displacement for a person with an expression."""
+    found = _free_shapes().T @ np.array([p[name] for name in _FREE])
+    number = _numbers()
+    for field, weight in _ALL.items():
+        found[number[field]] += weight
+    for trait, fields in _TRAITS.items():
+        for field, weight in fields:
+            found[number[field]] += weight * p[trait]
+    share = np.exp([1.1 * p[_ANCESTRY[0]], 1.1 * p[_ANCESTRY[1]], 0.0])
+    for name, part in zip(("african", "asian", "caucasian"), share / share.sum(), strict=True):
+        found[number[name]] += 0.9 * part
+    for field, weight in _SEX.items():
+        found[number[field]] += weight * (p["face_shape"] - 0.5)
+    found[number["age"]] += min(max((p["age"] - 25) / 55, 0), 1.1)
+    found[number["head-scale-horiz"]] += 0.22 * p["face_width"]
+    found[number["head-fat"]] += 0.55 * p["face_width"]
+    found[number["weight"]] += 0.15 * p["face_width"]
+    return np.asarray(found + _expression(p), dtype=np.float32)
+
+
+def _expression(p: Values) -> Float[np.ndarray, " k"]:
+    """Weights of the face's muscles."""
+    found = np.zeros(len(asset().names))
+    number = _numbers()
+    slant, raised = p["mouth_slant"], p["brow_raise"]
+    for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
+        for unit, weight in _SMILE.items():
+            found[number[unit + side]] += weight * p["smile"]
+        found[number["mouthSmile" + side]] += 0.20 + 0.30 * max(sign * slant, 0)
+        found[number["mouthFrown" + side]] += 0.12 * max(-sign * slant, 0)
+        found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
+        found[number["browDown" + side]] += 0.03 + 0.50 * max(-raised, 0)
+        found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
+    found[number["browInnerUp"]] += 0.60 * max(raised, 0)
+    found[number["jawOpen"]] += 0.05 * p["smile"] + 0.42 * p["mouth_open"]
+    found[number["mouthClose"]] += 0.03
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pose:
+    """How the head is turned, and how the camera sees it."""
+
+    rotation: Float[np.ndarray, "3 3"]
+    distance: float
+
+    def turn(
+        self, points: Float[np.ndarray, "*n 3"], rest: Float[np.ndarray, "*n 3"] | None = None
+    ) -> Float[np.ndarray, "*n 3"]:
+        """Points of the head at rest, turned; the neck follows by its height (that of `rest`, or its own)."""
+        height = (points if rest is None else rest)[..., 1:2]
+        follows = 1 / (1 + np.exp(np.minimum(-(height - NECK[0]) / NECK[1], 60)))
+        turned = PIVOT + (points - PIVOT) @ self.rotation.T
+        return np.asarray(points + (turned - points) * follows, dtype=np.float32)
+
+    def numbers(
+        self, size: int
+    ) -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, " 3"], Float[np.ndarray, " 2"], Float[np.ndarray, " 4"]]:
+        """Rotation, pivot, neck and camera, as place_strands wants them."""
+        camera = np.array([size / 2, CENTER, FAR * self.distance, size * FAR / VIEW], np.float32)
+        return self.rotation.astype(np.float32), PIVOT, NECK, camera
+
+    def project(self, points: Float[np.ndarray, "*n 3"], size: int) -> Float[np.ndarray, "*n 3"]:
+        """Pixels x and y of a picture of that size, y downwards, and depth."""
+        away = FAR * self.distance - points[..., 2]
+        scale = size * FAR / VIEW / away
+        x, y = size / 2 + points[..., 0] * scale, size / 2 - (points[..., 1] - CENTER) * scale
+        return np.stack([x, y, -away], -1).astype(np.float32)
+
+
+def pose_of(p: Values) -> Pose:
+    """Yaw, then pitch, then roll."""
+    (cy, sy), (cp, sp), (cr, sr) = ((np.cos(p[a]), np.sin(p[a])) for a in ("yaw", "pitch", "roll"))
+    yaw = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
+    pitch = np.array([[1, 0, 0], [0, cp, sp], [0, -sp, cp]])
+    roll = np.array([[cr, sr, 0], [-sr, cr, 0], [0, 0, 1]])
+    return Pose(roll @ pitch @ yaw, p["distance"])
+
+
+def rest_shape(p: Values) -> Float[np.ndarray, "v 3"]:
+    """The person's vertices before the head turns, eyes 1 apart around the origin."""
+    return _blended(weights(p).tobytes())
+
+
+@functools.lru_cache(maxsize=64)
+def _blended(weighing: bytes) -> Float[np.ndarray, "v 3"]:
+    """Computed once for pictures that differ in other things."""
+    held, found = asset(), np.frombuffer(weighing, np.float32)
+    still = np.empty_like(held.mean)
+    neutral = found.copy()
+    moving = _first_unit()
+    neutral[moving:] = 0
+    blend(held.mean, held.fields, neutral, still)
+    left, right = (still[vertices_of(part)].mean(0) for part in (LEFT_EYE, RIGHT_EYE))
+    blend(still.copy(), held.fields[moving:], found[moving:], still)
+    scale = 1 / np.linalg.norm(left - right)
+    return np.asarray((still - (left + right) / 2) * scale, dtype=np.float32)
+
+
+@functools.cache
+def face_vertices() -> Int32[np.ndarray, " n"]:
+    """Vertices of the front of the head, from the hair's line to the chin."""
+    skin = vertices_of(SKIN)
+    x, y, z = asset().mean[skin].T
+    ears = asset().regions["ears"][skin] > 0.3
+    inside = (z > -1.15) & (y < 1.12) & (y > -1.95) & (np.abs(x) < 1.3) & ~ears & ((y > -1.3) | (z > -0.9))
+    return np.asarray(skin[inside])
+
+
+@functools.cache
+def _first_unit() -> int:
+    """Displacements from here on are movements."""
+    return asset().names.index("browDownLeft")

@@ -1,0 +1,178 @@
+"""A person's hair as it is drawn: placed, lit through its own volume, and painted over the mesh."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int32, UInt8
+from scipy.ndimage import uniform_filter1d
+
+from transect.generators.faceworld.mesh import hair
+from transect.generators.faceworld.mesh.complexion import ambient_of
+from transect.generators.faceworld.mesh.kernels import (
+    fill_volume,
+    light_strands,
+    light_volume,
+    paint_strands,
+    place_strands,
+    read_volume,
+)
+from transect.generators.faceworld.mesh.shading import HAIR
+from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values
+
+_CELL, _SHAPE = 0.25, (21, 28, 23)
+_CORNER = np.array([-2.625, -4.3, -4.2], np.float32)
+"""The volume in which hair shades: the width of its cells, how many there are, its lowest corner."""
+_STEPS = 7
+_OPAQUE = 0.69
+"""Optical depth of a cell full of black hair."""
+_FULL = 25.0
+"""Length of strands in a cell that is full."""
+_FINE = 512
+"""Points across a drawing from which all strands are drawn, with all of their points."""
+_BACK = np.array([0.0, 0.35, -1.45])
+"""The middle of the hair's mass."""
+_SKULL, _AXES = np.array([0.0, 0.42, -1.35]), np.array([0.95, 1.20, 1.25])
+
+
+class Placed(NamedTuple):
+    """Strands of one groom on the person: points in space and on the picture, how many each strand has."""
+
+    strands: hair.Strands
+    points: Float[np.ndarray, "n k 3"]
+    screen: Float[np.ndarray, "n k 3"]
+    counts: Int32[np.ndarray, " n"]
+    kept: float
+
+
+class Hair:
+    """All hair of a person, placed; what it leaves of the light at points of space."""
+
+    def __init__(
+        self, p: Values, shift: Float[np.ndarray, "v 3"], pose: Pose, towards: Float[np.ndarray, " 3"], size: int
+    ) -> None:
+        self.p, self.towards, self.unit = p, towards, size / VIEW / p["distance"]
+        every = (hair.lashes(p), hair.brow_hair(p), hair.facial_hair(p), *hair.head_hair(p))
+        self.placed = [_place(strands, shift, pose, size) for strands in every if strands is not None]
+        self.middle = pose.turn(_BACK[None])[0]
+        self.volume = self._lit(pose)
+
+    def _lit(self, pose: Pose) -> Float[np.ndarray, "a b c 3"] | None:
+        """Optical depths through the hair of the head, in cells."""
+        heads = [placed for placed in self.placed if placed.strands.code == HAIR]
+        if not heads:
+            return None
+        dense = np.zeros(_SHAPE, np.float32)
+        for placed in heads:
+            fill_volume(placed.points, placed.counts, _CORNER, _CELL, 1 / placed.kept, dense)
+        for axis in range(3):
+            dense = uniform_filter1d(dense, 3, axis, mode="constant")
+        dense = (_OPAQUE * np.minimum(dense / _FULL, 1.2)).astype(np.float32)
+        found = np.empty((*_SHAPE, 3), np.float32)
+        light_volume(dense, _solid(pose), self.towards, _STEPS, found)
+        return found
+
+    def shade(
+        self, at: Float[np.ndarray, "n 3"], rest: Float[np.ndarray, "n 3"]
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Shares of the key light and of the sky that hair leaves at points of the skin; all of both at nose and mouth,
+        so that hair changes the face no farther than its own shade lies.
+        """
+        if self.volume is None:
+            return np.ones(len(at), np.float32), np.ones(len(at), np.float32)
+        found = _read(self.volume, at[:, None], np.ones(len(at), np.int32))[:, 0]
+        off = np.sqrt((rest[:, 0] / 0.9) ** 2 + ((rest[:, 1] + 0.7) / 0.9) ** 2)
+        share = np.where(rest[:, 2] > -0.3, np.clip((off - 1) / 0.4, 0, 1), 1)
+        key = np.exp(-1.3 * share * np.maximum(found[:, 0] - 0.05, 0))
+        return key, 1 - 0.65 * share * (1 - np.clip(found[:, 2] * 1.6, 0, 1))
+
+    def paint(
+        self, color: Float[np.ndarray, " 3"], key: Float[np.ndarray, " 3"], solid: Float[np.ndarray, "h w"],
+        depth: Float[np.ndarray, "h w"], picture: Float[np.ndarray, "h w 3"], label: UInt8[np.ndarray, "h w"],
+    ) -> None:  # fmt: skip
+        """Brows, beard, hair of the head: first their undercoat, then their strands. solid: depth without frames."""
+        sky = ambient_of(self.p, np.array([[0.0, 0.4, 0.6]], np.float32))[0]
+        light = np.stack([self.towards, 1.2 * key, sky, self.middle]).astype(np.float32)
+        for placed in self.placed:
+            strands = placed.strands
+            pigment = _pigment(strands.name, color, self.p).astype(np.float32)
+            colors = np.empty_like(placed.points)
+            seen = self._seen(placed, float(color.mean()))
+            light_strands(
+                placed.points, placed.counts, seen, strands.groom.shade, pigment, light, strands.shine, colors
+            )
+            cover, wide, every, dim = strands.under
+            tip = strands.tip
+            if cover > 0:
+                look = np.array([cover, -0.03, max(1.5, wide * self.unit), strands.code, dim, 0.0, every], np.float32)
+                paint_strands(placed.screen, colors, placed.counts, look, solid, depth, picture, label)
+            width = max(0.8, strands.width * self.unit / placed.kept**0.6)
+            look = np.array([strands.cover, 0.03, width, strands.code, 1.0, tip, 1], np.float32)
+            paint_strands(placed.screen, colors, placed.counts, look, solid, depth, picture, label)
+
+    def _seen(self, placed: Placed, lightness: float) -> Float[np.ndarray, "n k 2"]:
+        """Shares of key light and sky at points of strands; light hair passes more of both on."""
+        shape = placed.points.shape[:2]
+        if placed.strands.code != HAIR or self.volume is None:
+            along = np.linspace(0, 1, shape[1], dtype=np.float32)[:, None] ** 0.5
+            return np.ascontiguousarray(np.broadcast_to(0.55 + 0.45 * along, (*shape, 2)), dtype=np.float32)
+        found = _read(self.volume, placed.points, placed.counts)
+        passed = np.float32(1 - 0.6 * min(1.0, (lightness / 0.25) ** 0.5))
+        key = np.exp(-passed * 1.1 * found[..., 1])
+        sky = np.clip(1.5 * found[..., 2], 0, 1) ** np.float32(0.5 + 0.8 * passed)
+        return np.stack([key, sky], -1).astype(np.float32)
+
+
+def _read(
+    volume: Float[np.ndarray, "a b c 3"], points: Float[np.ndarray, "n k 3"], counts: Int32[np.ndarray, " n"]
+) -> Float[np.ndarray, "n k 3"]:
+    found = np.zeros(points.shape, np.float32)
+    read_volume(np.ascontiguousarray(points, dtype=np.float32), counts, _CORNER, _CELL, volume, found)
+    return found
+
+
+def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, size: int) -> Placed:
+    groom, kept, detail = strands.groom, 1.0, 1.0
+    if size < _FINE and strands.name not in ("locs", "lashes", "brows"):
+        kept, detail = max((size / _FINE) ** 1.5, 0.35), 0.7
+    count = round(len(groom.strands) * kept)
+    points = np.empty_like(groom.strands[:count])
+    screen, counts = np.empty_like(points), np.empty(count, np.int32)
+    place_strands(
+        groom.strands[:count],
+        groom.roots[:count],
+        groom.weights[:count],
+        shift,
+        strands.stretch[:count].astype(np.float32),
+        strands.spans[:count],
+        *pose.numbers(size),
+        detail,
+        points,
+        screen,
+        counts,
+    )
+    return Placed(strands, points, screen, counts, kept)
+
+
+def _pigment(name: str, color: Float[np.ndarray, " 3"], p: Values) -> Float[np.ndarray, " 3"]:
+    """Color of strands: lashes are nearly black, and brows are sparse, so that the skin below darkens them."""
+    if name == "lashes":
+        return np.asarray(0.012 + 0.10 * color)
+    if name == "brows":
+        return np.asarray(0.8 * (1 - 0.75 * (p["skin_tone"] - 1) / 9) * color)
+    return np.asarray(0.8 * color if name == "beard" else color)
+
+
+@functools.cache
+def _cells() -> Float[np.ndarray, "n 3"]:
+    """The middles of the volume's cells."""
+    steps = [_CORNER[k] + _CELL * (np.arange(_SHAPE[k], dtype=np.float32) + 0.5) for k in range(3)]
+    return np.stack(np.meshgrid(*steps, indexing="ij"), -1).reshape(-1, 3).astype(np.float32)
+
+
+def _solid(pose: Pose) -> Float[np.ndarray, "a b c"]:
+    """Cells inside the skull."""
+    own = (_cells() - pose.turn(_SKULL[None])[0]) @ (pose.rotation / _AXES).astype(np.float32)
+    return np.asarray(((own**2).sum(1) < 1).reshape(_SHAPE) * 1.5, dtype=np.float32)

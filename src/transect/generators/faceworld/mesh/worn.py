@@ -1,0 +1,251 @@
+"""What is worn on the mesh: hats and earrings that lie on it, and glasses built around the eyes."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int32
+
+from transect.generators.faceworld.attributes import GLASSES, HATS
+from transect.generators.faceworld.mesh.asset import asset, vertices_of
+from transect.generators.faceworld.mesh.shape import Values
+
+_AROUND, _RIM = 40, 8
+_TEMPLES = np.array([[1.14, 0.02, -0.75], [-1.14, 0.02, -0.75]])
+_EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
+_CROWN = np.array([0.0, 0.5, -1.3])
+"""The middle of the head under a hat."""
+_LOBES = np.array([[1.22, -0.82, -1.15], [-1.22, -0.82, -1.15]])
+
+
+class Piece(NamedTuple):
+    """Points at rest, triangles and the color of each point."""
+
+    points: Float[np.ndarray, "w 3"]
+    faces: Int32[np.ndarray, "g 3"]
+    albedo: Float[np.ndarray, "w 3"]
+
+
+@functools.cache
+def nearest_vertex(x: float, y: float, z: float) -> int:
+    """The skin's vertex nearest to a point of the mean head."""
+    skin = vertices_of(0)
+    away = ((asset().mean[skin] - np.array([x, y, z])) ** 2).sum(1)
+    return int(skin[np.argmin(away)])
+
+
+def _vertices(points: Float[np.ndarray, "n 3"]) -> list[int]:
+    return [nearest_vertex(*(round(float(c), 4) for c in point)) for point in points]
+
+
+def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"]) -> Piece:
+    """The hat that is worn, moved with the head under it."""
+    mesh = asset().worn[HATS[int(p["hat"])]]
+    moved = rest[mesh.anchors] - asset().mean[mesh.anchors]
+    if p.get("hat_room", 0) > 0:  # on photographs alone: for hair under the hat
+        away = mesh.points - _CROWN
+        above = np.clip((mesh.points[:, 1] - 0.5) / 0.6, 0, 1) / np.linalg.norm(away, axis=1)
+        moved = moved + p["hat_room"] * above[:, None] * away
+    return Piece((mesh.points + moved).astype(np.float32), mesh.faces, (mesh.tint[:, None] * cloth).astype(np.float32))
+
+
+def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed: bool) -> tuple[np.ndarray, np.ndarray]:
+    """A rounded bar along a path: half its width across and in depth."""
+    ahead = np.gradient(path, axis=0) if not closed else np.roll(path, -1, 0) - np.roll(path, 1, 0)
+    ahead = ahead / (np.linalg.norm(ahead, axis=1, keepdims=True) + 1e-9)
+    depth = np.where(np.abs(ahead[:, 2:]) > 0.8, np.array([1.0, 0, 0]), np.array([0, 0, 1.0]))
+    across = np.cross(ahead, depth)
+    across /= np.linalg.norm(across, axis=1, keepdims=True) + 1e-9
+    depth = np.cross(across, ahead)
+    turn = np.arange(_RIM) / _RIM * 2 * np.pi
+    ring = np.cos(turn)[:, None] * across[:, None] * half[0] + np.sin(turn)[:, None] * depth[:, None] * half[1]
+    points = (path[:, None] + ring).reshape(-1, 3)
+    row, column = (
+        part.ravel() for part in np.meshgrid(np.arange(len(path) - (not closed)), np.arange(_RIM), indexing="ij")
+    )
+    after, beside = (row + 1) % len(path), (column + 1) % _RIM
+    a, b, c, d = row * _RIM + column, row * _RIM + beside, after * _RIM + column, after * _RIM + beside
+    faces = np.concatenate([np.stack([a, b, c], 1), np.stack([b, d, c], 1)])
+    return points, outwards(points, faces)
+
+
+def outwards(points: Float[np.ndarray, "n 3"], faces: np.ndarray) -> np.ndarray:
+    """The triangles of a body, turned so that its volume is positive."""
+    a, b, c = (points[faces[:, k]] - points.mean(0) for k in range(3))
+    return faces if (np.cross(a, b) * c).sum() > 0 else faces[:, ::-1]
+
+
+@functools.cache
+def _before_lenses() -> Int32[np.ndarray, " n"]:
+    """Vertices of brows and cheeks that lenses must clear."""
+    x, y, z = asset().mean.T
+    return np.flatnonzero((np.abs(np.abs(x) - 0.50) < 0.34) & (np.abs(y + 0.05) < 0.34) & (z > -0.6)).astype(np.int32)
+
+
+def _outline(p: Values, side: float) -> Float[np.ndarray, "n 3"]:
+    """The edge of a lens, around the eye; rounder or squarer as the person's frames are."""
+    turn = np.arange(_AROUND) / _AROUND * 2 * np.pi
+    power = 1 - 0.42 * p["squareness"]
+    across, up = (np.sign(wave) * np.abs(wave) ** power for wave in (np.cos(turn), np.sin(turn)))
+    x, y = 0.40 * across, (0.27 + 0.06 * (1 - p["squareness"])) * up
+    return np.stack([side * (0.52 + x), y - 0.06, 0.0 * x - 0.10 * np.clip(x, 0, None)], 1)
+
+
+def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]:
+    """Frames and lenses before the eyes, on the bridge of the nose and over the ears."""
+    thick = GLASSES[int(p["glasses"])] == "thick frame"
+    dark = GLASSES[int(p["glasses"])] == "dark"
+    half = np.array([0.034, 0.030]) if thick or dark else np.array([0.013, 0.013])
+    front = np.array([0, 0, max(0.34, float(rest[_before_lenses(), 2].max()) + 0.09)])
+    bars, lenses = [], []
+    for number, side in enumerate((1.0, -1.0)):
+        edge = _outline(p, side) + front
+        bars.append(_tube(edge, half, True))
+        lenses.append(np.concatenate([edge, edge.mean(0, keepdims=True)]))
+        ear = rest[_vertices(_EAR_TOPS)[number]] + np.array([0.05 * side, 0.05, 0])
+        temple = rest[_vertices(_TEMPLES)[number]] + np.array([0.06 * side, 0, 0])
+        hinge = front + np.array([side * 0.95, 0.06, -0.06])
+        temple[0] = side * max(side * temple[0], 0.98)
+        knots = np.stack(
+            [hinge, [hinge[0] + 0.03 * side, hinge[1], hinge[2] - 0.15], [temple[0], hinge[1], temple[2]], ear]
+        )
+        bars.append(_tube(_through(knots), np.array([half[0], half[0] * 0.7]), False))
+    arch = np.linspace(-0.14, 0.14, 9)
+    over = np.stack([arch, 0.06 + 0.03 * np.cos(arch * 9), 0.02 * np.cos(arch * 9)], 1) + front
+    bars.append(_tube(over, half, False))
+    color = _frame_color(p)
+    return _joined(bars, color), _lens(lenses)
+
+
+def _through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
+    share = np.linspace(0, len(knots) - 1, 16)
+    return np.stack([np.interp(share, np.arange(len(knots)), knots[:, axis]) for axis in range(3)], 1)
+
+
+def _frame_color(p: Values) -> Float[np.ndarray, " 3"]:
+    """Black, brown or grey metal."""
+    brown, metal = max(p["frame_color"], 0), max(-p["frame_color"], 0)
+    color = (
+        np.array([0.015, 0.013, 0.012]) + brown * np.array([0.05, 0.022, 0.008]) + metal * np.array([0.05, 0.05, 0.052])
+    )
+    return np.asarray(color, dtype=np.float32)
+
+
+def _joined(parts: list[tuple[np.ndarray, np.ndarray]], color: Float[np.ndarray, " 3"]) -> Piece:
+    starts = np.cumsum([0, *(len(points) for points, _ in parts)])
+    faces = np.concatenate([faces + start for (_, faces), start in zip(parts, starts[:-1], strict=True)])
+    points = np.concatenate([points for points, _ in parts]).astype(np.float32)
+    return Piece(points, faces.astype(np.int32), np.tile(color, (len(points), 1)))
+
+
+def _lens(outlines: list[Float[np.ndarray, "n 3"]]) -> Piece:
+    fan = np.stack([np.arange(_AROUND), (np.arange(_AROUND) + 1) % _AROUND, np.full(_AROUND, _AROUND)], 1)
+    both = np.concatenate([fan, fan[:, ::-1]])
+    return _joined([(points, both) for points in outlines], np.zeros(3, np.float32))
+
+
+_CLOTH = np.array([0.30, 0.45, 0.53])
+"""Reflectance of blue nonwoven cloth, linear RGB."""
+_ACROSS, _DOWN = 25, 29
+MASK_POINTS = _ACROSS * _DOWN
+"""Points of a mask's cloth, before those of its loops."""
+_PLEATS = (0.34, 0.50, 0.66)
+_CLEARANCE = 0.05
+
+
+def face_mask(rest: Float[np.ndarray, "v 3"]) -> Piece:
+    """A surgical mask from the bridge of the nose to under the chin, moved with the head under it."""
+    mesh, near, weights = _mask()
+    moved = rest - asset().mean
+    return mesh._replace(points=mesh.points + (moved[near] * weights[..., None]).sum(1).astype(np.float32))
+
+
+@functools.cache
+def _mask() -> tuple[Piece, Int32[np.ndarray, "w 8"], Float[np.ndarray, "w 8"]]:
+    """The mask on the mean head, and the vertices of the face with which each of its points moves."""
+    cloth, faces = _mask_cloth()
+    share = np.linspace(0, 1, _DOWN)
+    folds = np.exp(-(((share[:, None] - np.array(_PLEATS)) / 0.02) ** 2)).sum(1)
+    albedo = np.repeat(_CLOTH * (1 - 0.25 * folds)[:, None], _ACROSS, 0)
+    loops = [_loop(cloth[at, end], number, high) for number, end in ((0, -1), (1, 0)) for at, high in _LOOPS]
+    thread = _joined(loops, np.array([0.72, 0.72, 0.72]))
+    points = np.concatenate([cloth.reshape(-1, 3), thread.points])
+    away = ((points[:, None] - asset().mean[_face()][None]) ** 2).sum(2)
+    near = np.argsort(away, axis=1)[:, :8]
+    weights = 1 / (np.take_along_axis(away, near, 1) + 0.05)
+    mesh = Piece(
+        points.astype(np.float32),
+        np.concatenate([faces, thread.faces + MASK_POINTS]).astype(np.int32),
+        np.concatenate([albedo, thread.albedo]).astype(np.float32),
+    )
+    return mesh, _face()[near], weights / weights.sum(1, keepdims=True)
+
+
+def _mask_cloth() -> tuple[Float[np.ndarray, "d a 3"], Int32[np.ndarray, "g 3"]]:
+    """A cloth that hangs over nose and chin of the mean head, and its triangles."""
+    held = asset()
+    marks = (held.mean[held.landmark_corners] * held.landmark_weights[..., None]).sum(1)
+    share, turn = np.linspace(0, 1, _DOWN), np.linspace(-1, 1, _ACROSS)
+    ahead = np.array([[0, 0, 0], [0, 0, 0.05], [0, 0, 0.06], [0, -0.02, 0.1], [0, -0.10, -0.22]])
+    middle = marks[[28, 30, 57, 8, 8]] + ahead
+    center = np.stack([np.interp(share, [0, 0.3, 0.65, 0.92, 1], middle[:, axis]) for axis in range(3)], 1)
+    cloth = np.empty((_DOWN, _ACROSS, 3))
+    for sign, edge, low in ((-1.0, marks[1], marks[5]), (1.0, marks[15], marks[11])):
+        top, bottom = edge + 0.28 * (marks[33] - edge), low + 0.10 * (marks[57] - low)
+        side, columns = top + share[:, None] * (bottom - top), turn * sign >= 0
+        bent = np.abs(turn[columns])[:, None] ** np.array([1.0, 1.2, 2.0])
+        cloth[:, columns] = center[:, None] + (side - center)[:, None] * bent
+    cloth = _before_skin(cloth)
+    for _ in range(2):
+        cloth[1:-1, 1:-1] = (cloth[1:-1, :-2] + cloth[1:-1, 2:] + cloth[:-2, 1:-1] + cloth[2:, 1:-1]) / 4
+        cloth = _before_skin(cloth)
+    row, column = (part.ravel() for part in np.meshgrid(np.arange(_DOWN - 1), np.arange(_ACROSS - 1), indexing="ij"))
+    a = row * _ACROSS + column
+    b = a + _ACROSS
+    return cloth, np.concatenate([np.stack([a, b, a + 1], 1), np.stack([a + 1, b, b + 1], 1)]).astype(np.int32)
+
+
+_LOOPS = ((1, True), (_DOWN - 2, False))
+"""Rows of the cloth from which loops go to the ears' tops and lobes."""
+
+
+def _loop(start: Float[np.ndarray, " 3"], number: int, high: bool) -> tuple[np.ndarray, np.ndarray]:
+    """A thread from the cloth's edge to the ear."""
+    ear = asset().mean[_vertices(_EAR_TOPS if high else _LOBES)[number]]
+    between = (start + ear) / 2 + np.array([0.10 if number == 0 else -0.10, 0, 0.08])
+    return _tube(_through(np.stack([start, between, ear])), np.array([0.014, 0.014]), False)
+
+
+def _before_skin(cloth: Float[np.ndarray, "d a 3"]) -> Float[np.ndarray, "d a 3"]:
+    """The cloth, moved ahead where skin of the mean head near it would be before it."""
+    skin = asset().mean[_face()]
+    near = ((cloth[:, :, None, :2] - skin[:, :2]) ** 2).sum(3) < 0.1**2
+    ahead = np.where(near, skin[:, 2], -np.inf).max(2) + _CLEARANCE
+    return np.concatenate([cloth[..., :2], np.maximum(cloth[..., 2], ahead)[..., None]], 2)
+
+
+@functools.cache
+def _face() -> Int32[np.ndarray, " n"]:
+    """Vertices of the face below the eyes."""
+    x, y, z = asset().mean.T
+    return np.flatnonzero((np.abs(x) < 1.1) & (y < 0.1) & (y > -2.1) & (z > -0.9)).astype(np.int32)
+
+
+@functools.cache
+def _ball() -> tuple[np.ndarray, np.ndarray]:
+    """A sphere of radius 1 as a grid."""
+    down, around = np.meshgrid(np.linspace(0, np.pi, 7), np.arange(10) / 10 * 2 * np.pi, indexing="ij")
+    points = np.stack([np.sin(down) * np.cos(around), np.cos(down), np.sin(down) * np.sin(around)], -1).reshape(-1, 3)
+    row, column = (part.ravel() for part in np.meshgrid(np.arange(6), np.arange(10), indexing="ij"))
+    a, b = row * 10 + column, row * 10 + (column + 1) % 10
+    faces = np.concatenate([np.stack([a, b, a + 10], 1), np.stack([b, b + 10, a + 10], 1)])
+    return points, outwards(points, faces)
+
+
+def earrings(rest: Float[np.ndarray, "v 3"]) -> Piece:
+    """A golden ball at each ear's lobe."""
+    points, faces = _ball()
+    at = rest[_vertices(_LOBES)] + np.array([[0.03, -0.10, 0.05], [-0.03, -0.10, 0.05]])
+    return _joined([(0.075 * points + place, faces) for place in at], np.array([0.55, 0.40, 0.16], np.float32))

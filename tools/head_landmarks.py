@@ -1,0 +1,161 @@
+"""dlib's 68 points on the mean head, each as a triangle's vertices and weights: what tools/head_mesh.py stores of them.
+
+Order: jaw 0-16, brows 17-26, nose 27-35, eyes 36-47, mouth 48-67, left to right as the viewer sees them. Source of the
+scheme: Sagonas et al. 2013, 300 Faces in-the-Wild Challenge, doi:10.1109/ICCVW.2013.59.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.ndimage import binary_fill_holes, label
+from scipy.spatial import cKDTree
+
+from tools.head_grooms import brow_line
+from transect.generators.faceworld.mesh.kernels import find_normals, rasterize
+
+Held: TypeAlias = Mapping[str, Any]
+SIZE, UNIT = 2048, 440.0
+"""Pixels of the drawing in which the points are sought, and of a distance between the eyes."""
+_JAW = (-0.05, -0.42, -0.78, -1.10, -1.38)
+_CHIN = (0.74, 0.52, 0.27)
+"""Heights of the jaw's upper points, and distances from the middle of its lower ones."""
+
+
+MIRROR = (*range(16, -1, -1), *range(26, 16, -1), *range(27, 31), *range(35, 30, -1), 45, 44, 43, 42, 47, 46, 39, 38,
+          37, 36, 41, 40, *range(54, 47, -1), *range(59, 54, -1), *range(64, 59, -1), 67, 66, 65)  # fmt: skip
+"""The point on the other side of each."""
+
+
+class View:
+    """A frontal drawing without perspective of the mean head, with some displacement, and where its parts lie."""
+
+    def __init__(self, held: Held, points: Float[np.ndarray, "v 3"]) -> None:
+        self.faces, self.parts = held["faces"], held["parts"]
+        screen = np.stack([SIZE / 2 + points[:, 0] * UNIT, SIZE / 2 - points[:, 1] * UNIT, points[:, 2]], 1)
+        drawn = np.ascontiguousarray(self.faces[self.parts < 6])
+        self.number = np.flatnonzero(self.parts < 6)
+        depth, weights = np.full((SIZE, SIZE), -1e9, np.float32), np.zeros((SIZE, SIZE, 2), np.float32)
+        nearest = np.full((SIZE, SIZE), -1, np.int32)
+        rasterize(screen.astype(np.float32), drawn, depth, nearest, weights)
+        self.depth, self.nearest, self.weights = depth, nearest, weights
+        self.part = np.where(nearest >= 0, self.parts[self.number[nearest]], 255)
+
+    def of(self, values: Float[np.ndarray, " v"]) -> Float[np.ndarray, "s s"]:
+        """Values of vertices, where skin is seen; 0 elsewhere."""
+        corners = values[self.faces[self.number[self.nearest]]]
+        first, second = self.weights[..., 0], self.weights[..., 1]
+        mixed = corners[..., 0] * first + corners[..., 1] * second + corners[..., 2] * (1 - first - second)
+        return np.where(self.part == 0, mixed, 0.0)
+
+    def anchor(self, column: float, row: float) -> tuple[np.ndarray, np.ndarray]:
+        """The skin at that pixel, or at the nearest one that shows skin."""
+        near = 60
+        x, y = round(column), round(row)
+        rows, columns = np.nonzero(self.part[y - near : y + near + 1, x - near : x + near + 1] == 0)
+        best = np.argmin((rows - near) ** 2 + (columns - near) ** 2)
+        y, x = y - near + rows[best], x - near + columns[best]
+        first, second = self.weights[y, x]
+        return self.faces[self.number[self.nearest[y, x]]], np.array([first, second, 1 - first - second])
+
+
+def _pixel(x: float, y: float) -> tuple[float, float]:
+    return SIZE / 2 + x * UNIT, SIZE / 2 - y * UNIT
+
+
+def _edges(region: Bool[np.ndarray, "s s"], shares: tuple[float, ...], out: int) -> list[tuple[float, float]]:
+    """The region's left end, its upper edge at some shares of its width, its right end, its lower edge on the way back;
+    each moved outwards by so many pixels.
+    """
+    columns = np.flatnonzero(region.any(0))
+    left, right = int(columns[0]), int(columns[-1])
+
+    def ends(column: int) -> tuple[int, int]:
+        rows = np.flatnonzero(region[:, column])
+        return int(rows[0]), int(rows[-1])
+
+    inner = [round(left + share * (right - left)) for share in shares]
+    above = [(x, ends(x)[0] - out) for x in inner]
+    below = [(x, ends(x)[1] + out) for x in inner[::-1]]
+    middle = [sum(ends(x)) / 2 for x in (left, right)]
+    return [(left - out, middle[0]), *above, (right + out, middle[1]), *below]
+
+
+def landmark_anchors(held: Held, jaw_open: Float[np.ndarray, "v 3"]) -> dict[str, np.ndarray]:
+    """The file's arrays. jaw_open: displacement that parts the lips."""
+    view, apart = View(held, held["mean"]), View(held, held["mean"] + 0.5 * jaw_open)
+    normals = np.empty_like(held["mean"])
+    find_normals(held["mean"], np.ascontiguousarray(view.faces[view.parts == 0]), normals)
+    found = [view.anchor(*pixel) for pixel in _jaw(view, held, normals)]
+    sides = [(-1, x) for x in (0.92, 0.80, 0.60, 0.40, 0.20)] + [(1, x) for x in (0.20, 0.40, 0.60, 0.80, 0.92)]
+    found += [view.anchor(*_pixel(side * x, float(brow_line(np.array(x))))) for side, x in sides]
+    found += [view.anchor(*pixel) for pixel in _nose(view)]
+    for half in (slice(None, SIZE // 2), slice(SIZE // 2, None)):
+        region = np.zeros(view.part.shape, dtype=bool)
+        region[:, half] = np.isin(view.part[:, half], (1, 2))
+        found += [view.anchor(*pixel) for pixel in _edges(_largest(region), (0.33, 0.67), 5)]
+    lips = _largest(view.of(held["region_lips"]) > 0.4)
+    found += [view.anchor(*pixel) for pixel in _edges(lips, (0.19, 0.38, 0.5, 0.62, 0.81), 0)]
+    inside = (apart.of(held["region_inside_mouth"]) > 0.5) | np.isin(apart.part, (3, 4, 5))
+    hole = _largest(inside & _around_mouth())
+    found += [apart.anchor(*pixel) for pixel in _edges(hole, (0.3, 0.5, 0.7), 6)]
+    corners, weights = (np.array(part) for part in zip(*found, strict=True))
+    mirrored = cKDTree(held["mean"]).query(held["mean"] * np.array([-1.0, 1, 1]))[1]
+    for right, left in enumerate(MIRROR):
+        if right > left:
+            corners[left], weights[left] = mirrored[corners[right]], weights[right]
+    return {"landmark_corners": corners.astype(np.int32), "landmark_weights": weights.astype(np.float32)}
+
+
+def _around_mouth() -> Bool[np.ndarray, "s s"]:
+    rows, columns = np.mgrid[:SIZE, :SIZE]
+    x, y = (columns - SIZE / 2) / UNIT, (SIZE / 2 - rows) / UNIT
+    return (np.abs(x) < 0.6) & (y < -0.8) & (y > -1.9)
+
+
+def _largest(region: Bool[np.ndarray, "s s"]) -> Bool[np.ndarray, "s s"]:
+    numbers, count = label(binary_fill_holes(region))
+    sizes = np.bincount(numbers.ravel(), minlength=count + 1)
+    return np.asarray(numbers == 1 + np.argmax(sizes[1:]))
+
+
+def _jaw(view: View, held: Held, normals: Float[np.ndarray, "v 3"]) -> list[tuple[float, float]]:
+    """Where the cheeks turn away at some heights, down to the chin."""
+    facing, ears = view.of(normals[:, 2]), view.of(held["region_ears"])
+    face = (facing > 0.28) & (ears < 0.3) & (view.depth > -1.25)
+    middle = SIZE // 2
+    under = np.flatnonzero((view.depth[:, middle] > -0.45) & (view.part[:, middle] == 0))
+    chin = int(under[-1]) - 12
+    lowest = (SIZE / 2 - chin) / UNIT
+    right = []
+    for height in _JAW:
+        row = round(SIZE / 2 - height * (-lowest / 1.86) * UNIT)
+        columns = np.flatnonzero(face[row, middle:] & (view.depth[row, middle:] > -1.25 + 0.5 * (height < -1)))
+        right.append((middle + int(columns[-1]), row))
+    for distance in _CHIN:
+        column = round(middle + distance * UNIT)
+        rows = np.flatnonzero(
+            (view.depth[:, column] > -0.35 - 0.6 * distance) & (view.part[:, column] == 0) & (facing[:, column] > 0.1)
+        )
+        right.append((column, int(rows[-1])))
+    left = [(SIZE - 1 - x, y) for x, y in right]
+    return [*left, (middle, chin), *right[::-1]]
+
+
+def _nose(view: View) -> list[tuple[float, float]]:
+    """The ridge from the eyes to the tip, and the base from wing to wing."""
+    middle = SIZE // 2
+    rows = np.arange(round(SIZE / 2 + 0.3 * UNIT), round(SIZE / 2 + 1.0 * UNIT))
+    tip = int(rows[np.argmax(view.depth[rows, middle])])
+    below = np.arange(tip, tip + round(0.32 * UNIT))
+    base = int(below[np.argmin(view.depth[below, middle])])
+    top = SIZE / 2 - 0.02 * UNIT
+    ridge = [(float(middle), top + share * (tip - top)) for share in (0.0, 0.36, 0.70, 1.0)]
+    lifts = (0.05, 0.015, 0.0, 0.015, 0.05)
+    wings = [
+        (middle + x * UNIT, base - lift * UNIT) for x, lift in zip((-0.27, -0.13, 0, 0.13, 0.27), lifts, strict=True)
+    ]
+    return ridge + wings
