@@ -94,3 +94,10 @@ def test_a_difference_within_the_margin_is_not_to_be_confirmed():
     assert _confirming(row, 0.02, 1) == 280
     assert _confirming(row, 0.1, 1) is None
     assert _confirming(replace(row, estimate=math.nan), 0.02, 1) is None
+
+
+@pytest.mark.parametrize(("p", "low", "why"), [(0.01, 0.02, True), (0.2, 0.02, False), (0.01, -0.02, False)])
+def test_a_significant_difference_that_is_inconclusive_says_why(p, low, why):
+    """Its own interval leaves out 0, and the one that allows for its being picked does not."""
+    row = replace(RATE, estimate=0.1, low=low, high=0.2, p_adjusted=p)
+    assert ("corrected for selection, it holds 0" in words.sentence(concluded("cannot tell"), row)) is why

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, final
 
 from transect.effects.paired_models import Standing
-from transect.effects.verdicts import largest
+from transect.effects.verdicts import is_shown, largest
 from transect.reports.columns import decimals, significant
 from transect.reports.wording import outcome_words
 from transect.runs.json_records import hidden
@@ -118,7 +118,8 @@ def sentence(conclusion: Conclusion, row: Row) -> str:
         case "no difference":
             return f"{named}: no difference larger than {stated(conclusion.margin, row.unit)} ({_sized(row)})."
         case "cannot tell":
-            return f"{named}: inconclusive ({_sized(row)}); {needs(conclusion, row)}."
+            picked = "; corrected for selection, it holds 0" if is_shown(row.p_adjusted, row.low, row.high) else ""
+            return f"{named}: inconclusive ({_sized(row)}{picked}); {needs(conclusion, row)}."
         case _:
             return f"{named}: not estimable ({row.reason or 'no effect in one of the models'})."
 

@@ -399,7 +399,9 @@ class QuestionFile(_Table):
 
     title: str = Field(default="", max_length=200, description="title of the report's section")
     version: str = Field(
-        default="1", max_length=60, description="version of the file, for people; contents are told apart by a digest"
+        default="1",
+        max_length=60,
+        description="version of the file, for readers; Transect identifies its content by a digest",
     )
     system: str = Field(default="", max_length=20_000, description="system prompt of questions without one")
     sources: tuple[_Text, ...] = Field(default=(), description="default for questions without one")
