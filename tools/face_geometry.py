@@ -47,7 +47,7 @@ LABELS = {
     "No_Beard": ("facial_hair", lambda v: v < 0.1),
     "Heavy_Makeup": ("makeup", lambda v: v > 0.5),
     "Bald": ("baldness", lambda v: v > 0.6),
-    "Chubby": ("face_width", lambda v: v > 0.5),
+    "Chubby": ("face_width", lambda v: v > 1.1),
 }
 """A label of photographs, and what in FaceWorld would get it: yes or no, as a rater says."""
 LEVELS = {"smile": (0.0, 1.0), "mouth_open": (0.0, 1.0), "face_shape": (0.0, 1.0), "age": (60.0, 30.0)}

@@ -39,7 +39,7 @@ HELD_OUT_SEED = 500_000_000
 _SHIFT = 2
 """Largest shift of an image while training, in pixels."""
 
-_TURNED_ROUND = ("yaw", "roll", "light_azimuth", "identity.hair_parting")
+_TURNED_ROUND = ("yaw", "roll", "light_azimuth", "gaze", "mouth_slant", "identity.asymmetry", "identity.hair_parting")
 """Answers whose sign a mirror changes."""
 
 _NO_SPREAD = 1e-9

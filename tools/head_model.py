@@ -14,7 +14,14 @@ from transect.generators.faceworld.world import FaceWorld
 
 OUT = Path(__file__).parents[1] / "src" / "transect" / "targets" / "head.csv"
 FIRST_SEED = 70_000_000
-STILL = {"smile": 0.2, "mouth_open": 0.0, "mouth_slant": 0.0, "brow_raise": 0.0}
+STILL = {
+    "smile": 0.2,
+    "mouth_open": 0.0,
+    "mouth_slant": 0.0,
+    "brow_raise": 0.0,
+    "eyes_closed": 0.0,
+    "brows_raised": 0.0,
+}
 
 
 def mean_head(subjects: int) -> np.ndarray:

@@ -39,6 +39,8 @@ from transect.runs.pictures import open_rgb
 
 SHAPE: Final = (
     "yaw", "pitch", "roll", "face_shape", "face_width", "smile", "mouth_open", "brow_raise", "mouth_slant",
+    "nose_width", "nose_length", "lip_fullness", "eye_size", "jaw_width", "chin", "cheekbones", "brow_ridge",
+    "ear_size",
 )  # fmt: skip
 LIGHT: Final = (
     "skin_tone", "light_azimuth", "light_elevation", "fill_light", "white_balance", "exposure",

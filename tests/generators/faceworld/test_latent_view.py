@@ -33,7 +33,7 @@ def test_the_view_keeps_distances_and_mixes_every_coordinate():
 
 def test_one_step_along_a_rotated_direction_moves_one_attribute():
     latents = WORLD.sample([5])
-    column = ATTRIBUTE_COLUMNS.start + NAMES.index("age")
+    column = ATTRIBUTE_COLUMNS[NAMES.index("age")]
     z = WORLD.to_z(latents)
     z.values[0] += 0.5 * rotation()[:, column]
     before, after = (WORLD.read(subject).to_pydict() for subject in (latents, WORLD.from_z(z)))

@@ -67,7 +67,7 @@ def test_skin_tone_leaves_the_irises():
     assert ((same & iris).sum((1, 2)) >= 4).all()
 
 
-@pytest.mark.parametrize(("name", "mask"), [("eye_color", "eyes"), ("lipstick", "mouth")])
+@pytest.mark.parametrize(("name", "mask"), [("eye_color", "eyes"), ("gaze", "eyes"), ("lipstick", "mouth")])
 def test_parts_of_the_face_reach_only_their_mask(name, mask):
     latents, pictures = settled({name: 0.0}, {name: 1.0}, hat=0.0, facial_hair=0.0, glasses=0.0)
     assert_reaches_only(masks(mask, *latents), pictures)

@@ -39,7 +39,7 @@ def latents(n=50):
 def test_equations_by_hand(tmp_path):
     clinic, subjects = model(tmp_path), latents()
     values = clinic.solve(subjects)
-    noise = subjects.values[:, ATTRIBUTE_COLUMNS.start + NAMES.index("baldness")]
+    noise = subjects.values[:, ATTRIBUTE_COLUMNS[NAMES.index("baldness")]]
     for i in range(len(subjects)):
         linear = -0.5 + 0.01 * values["age"][i] + 0.4 * values["face_shape"][i] + 0.1 * noise[i]
         assert values["baldness"][i] == pytest.approx(min(max(linear, 0.0), 1.0), abs=1e-12)
@@ -50,7 +50,7 @@ def test_equations_by_hand(tmp_path):
 def test_total_and_direct_effects_through_a_mechanism(tmp_path):
     # age 30 -> 80 adds .5 to baldness where nothing is cut off: face_shape .5, own noise 0 give .0 and .5.
     clinic, base = model(tmp_path), latents(1)
-    base.values[:, ATTRIBUTE_COLUMNS.start + NAMES.index("baldness")] = 0.0
+    base.values[:, ATTRIBUTE_COLUMNS[NAMES.index("baldness")]] = 0.0
     base = clinic.intervene(base, {"face_shape": 0.5, "hat": 0.0, "age": 30.0})
     assert clinic.solve(base)["baldness"] == pytest.approx(0.0, abs=1e-12)
     total = clinic.solve(clinic.intervene(base, {"age": 80.0}))

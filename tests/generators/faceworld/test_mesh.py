@@ -28,6 +28,8 @@ MEASURED = {
     "smile": lambda p: p[:, 54, 0] - p[:, 48, 0],
     "mouth_open": lambda p: p[:, 66, 1] - p[:, 62, 1],
     "brow_raise": lambda p: p[:, 36:48, 1].mean(1) - p[:, 17:27, 1].mean(1),
+    "brows_raised": lambda p: p[:, 36:48, 1].mean(1) - p[:, 17:27, 1].mean(1),
+    "eyes_closed": lambda p: p[:, 37:39, 1].mean(1) - p[:, 40:42, 1].mean(1),
     "mouth_slant": lambda p: p[:, 48, 1] - p[:, 54, 1],
     "face_width": lambda p: np.ptp(p[:, :17, 0], axis=1) / (p[:, 8, 1] - p[:, 27, 1]),
     "roll": lambda p: p[:, 45, 1] - p[:, 36, 1],
@@ -63,7 +65,7 @@ def test_an_identity_code_of_zeros_is_nobody_in_particular_and_traits_are_local(
     values = base.values.copy()
     values[:, IDENTITY_COLUMNS] = 0
     wide = values.copy()
-    wide[:, IDENTITY_COLUMNS[IDENTITY.index("nose_width")]] = 2.0
+    wide[:, IDENTITY_COLUMNS[IDENTITY.index("nose_tip")]] = 2.0
     p = [parameters(WORLD.model.solve(base), v[:, IDENTITY_COLUMNS]).of_row(0)[0] for v in (values, wide)]
     moved = np.abs(rest_shape(p[1]) - rest_shape(p[0])).max(1)
     far = np.abs(asset().mean - np.array([0, -0.6, 0.4])).max(1) > 0.8

@@ -26,6 +26,11 @@ def _appearance(
     return Attribute(name, "continuous", meaning, unit, low, high, source=source or _PORTRAIT)
 
 
+def _measure(name: str, meaning: str) -> Attribute:
+    """A shape in standard deviations of this world's people; 0 is its mean."""
+    return _appearance(name, meaning, -2.5, 2.5, "SD")
+
+
 def _switch(name: str, meaning: str) -> Attribute:
     return Attribute(name, "binary", meaning, levels=("off", "on"), source=_PORTRAIT)
 
@@ -63,7 +68,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _appearance("makeup", "eye shadow, liner and blush from none (0) to heavy (1)"),
     _appearance("lipstick", "lip color from bare (0) to opaque (1)"),
     _appearance("face_shape", "shape of face from feminine (0) to masculine (1)", source=_SHAPE),
-    _appearance("face_width", "face from narrow (-1) to wide (1)", -1, source=_SHAPE),
+    _measure("face_width", "face from narrow (-) to wide (+)"),
     _appearance("age", "apparent age", 18, 85, "years"),
     _appearance("smile", "smile from neutral (0) to broad (1)", source=_FACS + ", AU 6 + 12"),
     _appearance("mouth_open", "lips from closed (0) to wide apart (1)", source=_FACS + ", AU 25 + 26"),
@@ -94,7 +99,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _nuisance("distance", "camera from near to far; 1: eyes a fifth of the width apart", 0.75, 1.6, "", _FFHQ),
     _nuisance("brow_raise", "brows from lowered (-1) to raised (1)", -1, source=_FACS + ", AU 4, 1 + 2"),
     _nuisance("mouth_slant", "the higher corner of the mouth: the viewer's left (-) or right (+)", -1, source=_FACS),
-    _nuisance("gaze", "eyes look past the camera to the viewer's left (-) or right (+)", -1),
+    _appearance("gaze", "eyes look past the camera to the viewer's left (-1: 24 degrees) or right (1)", -1),
     Attribute(
         *("metering", "binary", "what the meter reads: the scene (skin counts in part) or the face alone (in full)"),
         levels=("scene", "face"),
@@ -102,16 +107,37 @@ ATTRIBUTES: tuple[Attribute, ...] = (
         source=_PHOTOGRAPHY,
     ),
     _nuisance("fill_light", "soft light on the person, from none (0) to as much as the key light (1)", source=_RATIO),
+    _measure("nose_width", "nose and nostrils from narrow (-) to wide (+)"),
+    _measure("nose_length", "nose from short (-) to long (+)"),
+    _measure("lip_fullness", "lips from thin (-) to full (+)"),
+    _measure("eye_fold", "upper lids from a deep crease (-) to a fold over it and the inner corner (+)"),
+    _measure("eye_size", "opening of the eyes from small (-) to large (+)"),
+    _measure("jaw_width", "angles of the jaw from narrow and high (-) to wide and low (+)"),
+    _measure("chin", "chin from short (-) to long (+)"),
+    _measure("cheekbones", "cheekbones from flat (-) to high and broad (+)"),
+    _measure("brow_ridge", "bone above the eyes from flat (-) to prominent and low (+)"),
+    _measure("ear_size", "ears from small (-) to large (+)"),
+    _appearance(
+        "eyes_closed", "lids from as open as the person's are (0) to closed (1)", source=_FACS + ", AU 43"
+    ),
+    _appearance(
+        "brows_raised", "brows from where they rest (0) to raised (1)", source=_FACS + ", AU 1 + 2"
+    ),
 )
 
-IDENTITY: tuple[str, ...] = (
+TRAITS: tuple[str, ...] = (
     *("nose_width", "nose_length", "nose_bridge", "nose_tip", "eye_spacing", "eye_size", "eye_tilt", "eye_openness"),
-    *("eyelid_fold", "brow_height", "brow_thickness", "brow_arch", "mouth_width", "mouth_height", "lip_fullness"),
-    *("jaw_width", "chin_width", "chin_length", "cheekbones", "cheek_fullness", "forehead_height", "forehead_width"),
+    *("eye_fold", "brow_height", "brow_thickness", "brow_arch", "mouth_width", "mouth_height", "lip_fullness"),
+    *("jaw_width", "chin_width", "chin", "cheekbones", "cheek_fullness", "forehead_height", "forehead_width"),
     *("face_length", "ear_size", "neck_width", "hairline", "hair_curl", "hair_parting", "greying", "complexion"),
     *("frame_shape", "frame_color", "hair_fall", "hair_tuck", "hat_hue", "hat_lightness", "shape_1", "shape_2"),
     *("shape_3", "shape_4", "shape_5", "shape_6", "shape_7", "hat_height", "nose_hump", "nose_flare", "lip_protrusion"),
     *("brow_ridge", "eye_bags", "relief_1", "relief_2"),
+)
+"""Standard normal coordinates of u that shape a person, in their order; those that have an attribute's name are one."""
+IDENTITY: tuple[str, ...] = (
+    *(name for name in TRAITS if name not in {attribute.name for attribute in ATTRIBUTES}),
+    "asymmetry",
 )
 """The identity code, which identifies a subject. Standard normal, part of u; it cannot be read or set. shape_1 and
 so on and relief_1, relief_2 are mixtures of small local shapes: see mesh/shape.py; photographs' drawn heads use them as

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.errors import BadInput
-from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY, NAMES, attribute
+from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY, NAMES, TRAITS, attribute
 from transect.generators.faceworld.population import Population
 from transect.generators.faceworld.reflectance import PARENTS as EXPOSURE_PARENTS
 from transect.generators.faceworld.reflectance import metered_exposure
@@ -21,14 +21,16 @@ from transect.records import Latents
 from transect.runs.table_inputs import as_names
 
 _BEFORE = 36
-_FREE = 1
-"""Coordinates behind the attributes that nothing uses: the next attribute takes one, and no trait has to move."""
-LATENT_DIM = len(IDENTITY) + len(ATTRIBUTES) + _FREE
-ATTRIBUTE_COLUMNS = slice(_BEFORE, _BEFORE + len(ATTRIBUTES))
+_LATER = ("brows_raised", "asymmetry")
+_OTHERS = tuple(name for name in NAMES if name not in (*TRAITS, *_LATER))
+COORDINATES = (*TRAITS[:_BEFORE], *_OTHERS, *TRAITS[_BEFORE:], *_LATER, "")
+"""What each coordinate of u becomes; nothing comes of the last. What came later lies behind what was there, so that a
+seed's person stays who it was, and a trait that became an attribute keeps its coordinate."""
+LATENT_DIM = len(COORDINATES)
+ATTRIBUTE_COLUMNS = np.array([COORDINATES.index(name) for name in NAMES])
 """Coordinates of u that become attributes."""
-IDENTITY_COLUMNS = np.r_[:_BEFORE, ATTRIBUTE_COLUMNS.stop + _FREE : LATENT_DIM]
-"""Coordinates of u that are the identity code. Traits that came later lie behind the attributes, so that a seed's
-attributes stay what they were."""
+IDENTITY_COLUMNS = np.array([COORDINATES.index(name) for name in IDENTITY])
+"""Coordinates of u that are the identity code."""
 SPACE = "u"
 
 
@@ -42,7 +44,7 @@ class CausalModel:
     def solve(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
         """The value of every attribute for each row, after the row's interventions."""
         check_latents(latents)
-        scores = self.population.scores(latents.values[:, ATTRIBUTE_COLUMNS])
+        scores = self.population.scores(latents.values.take(ATTRIBUTE_COLUMNS, axis=1))
         values: dict[str, Float[np.ndarray, " n"]] = {}
         for name in self.population.order:  # causes before effects
             value = self.population.value(name, values, scores[:, NAMES.index(name)])

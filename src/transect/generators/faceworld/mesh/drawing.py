@@ -283,7 +283,7 @@ def _look(p: Values, size: int) -> Float[np.ndarray, " 8"]:
 
 def _crease(p: Values) -> float:
     """How dark the crease of the upper lid is: some people have none."""
-    return 0.32 * min(max(0.75 - 0.35 * p["eyelid_fold"] - 0.4 * max(p["shape_2"], 0), 0), 1)
+    return 0.32 * min(max(0.75 - 0.35 * p["eye_fold"] - 0.4 * max(p["shape_2"], 0), 0), 1)
 
 
 def _front(buffers: Buffers, scene: Scene) -> Bool[np.ndarray, "h w"]:

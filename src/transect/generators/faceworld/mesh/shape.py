@@ -39,27 +39,28 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "eye_size": (("eye-scale", 0.35),),
     "eye_tilt": (("eye-corner1", 0.25), ("eye-corner2", -0.15)),
     "eye_openness": (("eye-height2", 0.40),),
-    "eyelid_fold": (("eye-eyefold", 0.30), ("eye-epicanthus", 0.15)),
+    "eye_fold": (("eye-eyefold", -0.32), ("eye-epicanthus", 0.20)),
     "eye_bags": (("eye-bag", 0.25),),
     "brow_height": (("eyebrows-trans-high", 0.20),),
     "brow_arch": (("eyebrows-angle", 0.20),),
-    "brow_ridge": (("forehead-temple", 0.20), ("eyebrows-trans-high", -0.10)),
+    "brow_ridge": (("eyebrows-trans-ahead", 0.22), ("eyebrows-trans-high", -0.10)),
     "mouth_width": (("mouth-scale-horiz", 0.26),),
     "mouth_height": (("mouth-trans-high", 0.24),),
     "lip_fullness": (("mouth-upperlip-volume", 0.35), ("mouth-lowerlip-volume", 0.35), ("mouth-lowerlip-height", 0.12)),
     "lip_protrusion": (("mouth-scale-depth", 0.30),),
-    "jaw_width": (("chin-bones", 0.30), ("head-rectangular", 0.12)),
+    "jaw_width": (("chin-bones", 0.30), ("head-square", 0.08)),
     "chin_width": (("chin-width", 0.30),),
-    "chin_length": (("chin-height", 0.20),),
+    "chin": (("chin-height", 0.14), ("chin-jaw-drop", 0.25)),
     "cheekbones": (("cheek-bones", 0.40),),
     "cheek_fullness": (("cheek-volume", 0.25), ("head-fat", 0.15)),
     "forehead_height": (("forehead-scale-vert", 0.07),),
-    "forehead_width": (("forehead-temple", 0.22),),
-    "face_length": (("head-scale-vert", 0.28),),
+    "forehead_width": (("forehead-temple", 0.30),),
+    "face_width": (("head-round", 0.14), ("head-fat", 0.28)),
+    "face_length": (("head-scale-vert", 0.30),),
     "ear_size": (("ear-scale", 0.30),),
     "neck_width": (("measure-neck-circ", 0.30),),
 }
-"""Which displacements follow a trait of the identity code, by one standard deviation."""
+"""Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
     "eyebrows-trans-high": -1.15, "eyebrows-angle": 0.20, "mouth-trans-high": 0.20, "nose-scale-vert": -0.43,
@@ -93,6 +94,8 @@ _SMILE = {
     "mouthDimple": 0.15, "mouthStretch": 0.08,
 }  # fmt: skip
 _SIDES = ("Left", "Right")
+_LIDS = (([43, 44], [46, 47]), ([37, 38], [40, 41]))
+"""Landmarks of upper and lower lid, by side."""
 
 
 @functools.cache
@@ -128,20 +131,20 @@ def weights(p: Values) -> Float[np.ndarray, " k"]:
     for field, weight in _SEX.items():
         found[number[field]] += weight * (p["face_shape"] - 0.5)
     found[number["age"]] += min(max((p["age"] - 25) / 55, 0), 1.1)
-    found[number["head-scale-horiz"]] += 0.22 * p["face_width"]
-    found[number["head-fat"]] += 0.55 * p["face_width"]
-    found[number["weight"]] += 0.15 * p["face_width"]
-    return np.asarray(found + _expression(p), dtype=np.float32)
+    found += _expression(p)
+    if p["eyes_closed"] > 0:
+        _close(found, p["eyes_closed"])
+    return np.asarray(found, dtype=np.float32)
 
 
 def _expression(p: Values) -> Float[np.ndarray, " k"]:
     """Weights of the face's muscles."""
     found = np.zeros(len(asset().names))
     number = _numbers()
-    slant, raised = p["mouth_slant"], p["brow_raise"]
+    slant, raised = p["mouth_slant"], p["brow_raise"] + (1.8 - 0.5 * p["brow_raise"]) * p["brows_raised"]
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
         for unit, weight in _SMILE.items():
-            found[number[unit + side]] += weight * p["smile"]
+            found[number[unit + side]] += weight * p["smile"] * (1 + 0.06 * sign * p["asymmetry"])
         found[number["mouthSmile" + side]] += 0.20 + 0.30 * max(sign * slant, 0)
         found[number["mouthFrown" + side]] += 0.12 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
@@ -149,8 +152,25 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
     found[number["jawOpen"]] += 0.05 * p["smile"] + 0.42 * p["mouth_open"]
+    found[number["jawLeft"]] += 0.12 * p["asymmetry"] * p["mouth_open"]
     found[number["mouthClose"]] += 0.03
     return found
+
+
+@functools.cache
+def _openings() -> Float[np.ndarray, "2 k1"]:
+    """By how far the mean head and each displacement part the lids of the person's left and right eye."""
+    held = asset()
+    height = np.concatenate([held.mean[None], held.fields])[:, held.landmark_corners, 1]
+    marks = (height * held.landmark_weights).sum(2)
+    return np.stack([marks[:, upper].mean(1) - marks[:, lower].mean(1) for upper, lower in _LIDS])
+
+
+def _close(found: Float[np.ndarray, " k"], share: float) -> None:
+    """Takes a share of the opening that the lids have, whatever else moved them."""
+    for side, opening in zip(_SIDES, _openings(), strict=True):
+        blink = _numbers()["eyeBlink" + side]
+        found[blink] -= share * (opening[0] + opening[1:] @ found) / opening[1 + blink]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

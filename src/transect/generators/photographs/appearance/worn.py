@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Int32, UInt8
 
-from transect.generators.faceworld.attributes import HAIR_STYLES, HATS, IDENTITY, NAMES
+from transect.generators.faceworld.attributes import HAIR_STYLES, HATS, IDENTITY, NAMES, TRAITS
 from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import ambient_of, key_of
@@ -27,18 +27,18 @@ SIZE: Final = 512
 """Pixels of the picture in which FaceWorld's landmarks are fitted."""
 _SHAPE: Final = (
     *("face_width", "face_shape", "brow_raise", "mouth_open"),
-    *(name for name in IDENTITY if name.split("_")[0] in {"nose", "eye", "brow", "mouth", "jaw", "chin", "cheek"}),
-    *("cheekbones", "lip_fullness", "eyelid_fold", "forehead_width"),
+    *(name for name in TRAITS if name.split("_")[0] in {"nose", "eye", "brow", "mouth", "jaw", "chin", "cheek"}),
+    *("cheekbones", "lip_fullness", "forehead_width"),
     *(f"shape_{number}" for number in range(1, 8)),
     *("relief_1", "relief_2"),
 )
 _POSE: Final = ("yaw", "pitch")
 _BOUNDED: Final[Mapping[str, tuple[float, float]]] = {
-    "yaw": (-45.0, 45.0), "pitch": (-20.0, 20.0), "face_width": (-1.0, 1.0), "face_shape": (0.0, 1.0),
+    "yaw": (-45.0, 45.0), "pitch": (-20.0, 20.0), "face_shape": (0.0, 1.0),
     "brow_raise": (-1.0, 1.0), "mouth_open": (0.0, 1.0),
 }  # fmt: skip
 _SPREADS: Final[Mapping[str, float]] = {
-    "yaw": 12.0, "pitch": 8.0, "face_width": 0.5, "face_shape": 0.3, "brow_raise": 0.4, "mouth_open": 0.3,
+    "yaw": 12.0, "pitch": 8.0, "face_shape": 0.3, "brow_raise": 0.4, "mouth_open": 0.3,
 }  # fmt: skip
 _FREE: Final = (*_POSE, *_SHAPE)
 _LIMITS: Final = np.array([_BOUNDED.get(name, (-2.0, 2.0)) for name in _FREE]).T
