@@ -117,12 +117,8 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _measure("cheekbones", "cheekbones from flat (-) to high and broad (+)"),
     _measure("brow_ridge", "bone above the eyes from flat (-) to prominent and low (+)"),
     _measure("ear_size", "ears from small (-) to large (+)"),
-    _appearance(
-        "eyes_closed", "lids from as open as the person's are (0) to closed (1)", source=_FACS + ", AU 43"
-    ),
-    _appearance(
-        "brows_raised", "brows from where they rest (0) to raised (1)", source=_FACS + ", AU 1 + 2"
-    ),
+    _appearance("eyes_closed", "lids from as open as the person's are (0) to closed (1)", source=_FACS + ", AU 43"),
+    _appearance("brows_raised", "brows from where they rest (0) to raised (1)", source=_FACS + ", AU 1 + 2"),
 )
 
 TRAITS: tuple[str, ...] = (

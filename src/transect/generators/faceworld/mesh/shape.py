@@ -55,7 +55,7 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "cheek_fullness": (("cheek-volume", 0.25), ("head-fat", 0.15)),
     "forehead_height": (("forehead-scale-vert", 0.07),),
     "forehead_width": (("forehead-temple", 0.30),),
-    "face_width": (("head-round", 0.14), ("head-fat", 0.28)),
+    "face_width": (("head-round", 0.14), ("head-fat", 0.28), ("chin-height", -0.12)),
     "face_length": (("head-scale-vert", 0.30),),
     "ear_size": (("ear-scale", 0.30),),
     "neck_width": (("measure-neck-circ", 0.30),),
@@ -63,8 +63,8 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -1.15, "eyebrows-angle": 0.20, "mouth-trans-high": 0.20, "nose-scale-vert": -0.43,
-    "head-scale-vert": -0.46, "head-scale-horiz": -0.03, "chin-height": -0.27, "chin-bones": 0.12,
+    "eyebrows-trans-high": -1.19, "eyebrows-angle": 0.20, "mouth-trans-high": 0.20, "nose-scale-vert": -0.43,
+    "head-scale-vert": -0.46, "head-scale-horiz": -0.03, "chin-height": -0.30, "chin-bones": 0.12,
     "mouth-scale-horiz": -0.42, "mouth-angles": 0.15, "mouth-scale-vert": -0.12, "head-fat": -0.72,
     "head-oval": -0.26, "head-round": -0.27,
 }  # fmt: skip
