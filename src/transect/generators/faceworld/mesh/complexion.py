@@ -16,7 +16,7 @@ from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, SKIN, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import Values
 
-KEY, AMBIENT, FILL, WRAP = 1.40, 0.26, 1.16, (0.22, 0.08, 0.05)
+KEY, AMBIENT, FILL, WRAP = 1.40, 0.23, 1.16, (0.22, 0.08, 0.05)
 """Irradiance of key light, surroundings and all the fill light; how far red, green and blue light creep around."""
 
 
@@ -91,11 +91,11 @@ def skin_colors(
     flush = 0.64 + 0.13 * blotched + 0.60 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
     flush = flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose)
     flush = flush + 1.0 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.55 + 0.55 * pale))
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.82 + 0.23 * pale))
     shade = 1 + 0.03 * blotched - 0.20 * zone.forehead - 0.10 * zone.bridge - (0.13 + 0.12 * p["old"]) * zone.under_eye
     shade = shade * (1 - 0.44 * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
     spots = (
-        np.clip(mottle[2] - 0.35, 0, 1) * (0.37 * p["old"] + 0.15 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
+        np.clip(mottle[2] - 0.35, 0, 1) * (0.24 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
     color = skin * shade[:, None] * blood * np.exp(-spots[:, None] * np.array([0.5, 0.9, 1.1]))
     # The shadow of a shaven beard.
@@ -118,14 +118,14 @@ def skin_colors(
 def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, " 3"], pale: float) -> np.ndarray:
     """Lips, lipstick, teeth, tongue and the dark of the mouth."""
     zone = zones()
-    bare = skin * (np.array([0.56, 0.255, 0.275]) + (1 - pale) * np.array([-0.02, 0.10, 0.10])) + np.array(
+    bare = skin * (np.array([0.545, 0.235, 0.255]) + (1 - pale) * np.array([-0.02, 0.10, 0.10])) + np.array(
         [0.008, 0.002, 0.003]
     )
     painted = np.array([0.26, 0.025, 0.045]) * (0.45 + 0.55 * p["sclera"])
     lips = bare + (painted - bare) * 0.85 * p["lipstick"]
     color = color + (lips - color) * (0.95 * zone.lips)[:, None]
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
-    white = min(0.40 + 0.60 * p["sclera"], 1.0)
+    white = min(0.32 + 0.68 * p["sclera"], 1.0)
     color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
     color[vertices_of(TONGUE)] = np.array([0.32, 0.11, 0.11]) * white
     color[vertices_of(LASH)] = 0.01
@@ -135,7 +135,7 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
 def skin_surface(p: Values) -> Float[np.ndarray, "v 6"]:
     """Gloss, room for the spread share of key light, lips, the inside of the mouth, and room for what is seen."""
     zone = zones()
-    gloss = 0.50 + 0.30 * zone.cheek + 0.38 * zone.nose + 0.12 * zone.forehead - 0.35 * zone.socket
+    gloss = 0.50 + 0.45 * zone.cheek + 0.38 * zone.nose + 0.12 * zone.forehead - 0.35 * zone.socket
     gloss = gloss + (0.35 + 0.6 * p["lipstick"]) * zone.lips
     gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
     empty = np.zeros_like(gloss)

@@ -150,7 +150,7 @@ def _lit(
     corner = np.abs(scene.rest[:count, 0][held.regions["lips"] > 0.5]).max()
     entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2 * np.clip(3.0 - 4 * side / corner, 0.02, 1)
     facing = max(0.25, float(lamp[0] @ pose.rotation[:, 2]))
-    light[teeth] = 1.5 * (ambient_of(p, np.array([pose.rotation[:, 2]])) + 0.75 * facing * lamp[2]) * entering[:, None]
+    light[teeth] = 1.37 * (ambient_of(p, np.array([pose.rotation[:, 2]])) + 0.75 * facing * lamp[2]) * entering[:, None]
     scene.surface[teeth, 4] = entering
     return light, depth
 
