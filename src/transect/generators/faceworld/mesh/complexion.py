@@ -91,9 +91,9 @@ def skin_colors(
     flush = 0.64 + 0.13 * blotched + 0.60 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
     flush = flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose)
     flush = flush + 1.0 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.82 + 0.23 * pale))
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.90 + 0.12 * pale))
     shade = 1 + 0.03 * blotched - 0.20 * zone.forehead - 0.10 * zone.bridge - (0.13 + 0.12 * p["old"]) * zone.under_eye
-    shade = shade * (1 - 0.44 * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
+    shade = shade * (1 - (0.43 + 0.10 * pale) * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.24 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
@@ -125,7 +125,7 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
     lips = bare + (painted - bare) * 0.85 * p["lipstick"]
     color = color + (lips - color) * (0.95 * zone.lips)[:, None]
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
-    white = min(0.32 + 0.68 * p["sclera"], 1.0)
+    white = min(0.25 + 0.75 * p["sclera"], 1.0)
     color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
     color[vertices_of(TONGUE)] = np.array([0.32, 0.11, 0.11]) * white
     color[vertices_of(LASH)] = 0.01
