@@ -91,9 +91,9 @@ def skin_colors(
     flush = 0.64 + 0.13 * blotched + 0.60 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
     flush = flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose)
     flush = flush + 1.0 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.90 + 0.12 * pale))
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.93 + 0.11 * pale))
     shade = 1 + 0.03 * blotched - 0.20 * zone.forehead - 0.10 * zone.bridge - (0.13 + 0.12 * p["old"]) * zone.under_eye
-    shade = shade * (1 - (0.43 + 0.10 * pale) * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
+    shade = shade * (1 - (0.42 + 0.15 * pale) * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.24 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
