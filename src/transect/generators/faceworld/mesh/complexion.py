@@ -91,7 +91,7 @@ def skin_colors(
     flush = 0.64 + 0.13 * blotched + 0.60 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
     flush = flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose)
     flush = flush + 1.0 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.93 + 0.11 * pale))
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.93 + 0.15 * pale**3))
     shade = 1 + 0.03 * blotched - 0.20 * zone.forehead - 0.10 * zone.bridge - (0.13 + 0.12 * p["old"]) * zone.under_eye
     shade = shade * (1 - (0.42 + 0.15 * pale) * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
     spots = (
