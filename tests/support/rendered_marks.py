@@ -36,6 +36,7 @@ def rendered(count: int, size: int, **values: float) -> tuple[FaceWorld, Latents
     """A world of rendered faces, and that many under clear light, with short hair, bare of glasses, hats and beards."""
     world = FaceWorld(image_size=size, threads=1)
     clear = {"blur": 0.0, "jpeg_quality": 100.0, "glasses": 0.0, "hat": 0.0, "facial_hair": 0.0, "light_level": 0.0}
+    clear |= {"metering": 0.0, "fill_light": 0.0}
     short = {"hair_style": 1.0, "hair_length": 0.3, "hair_volume": -0.5, "baldness": 0.0}
     return world, world.set(world.sample(list(range(count))), {**clear, **short, **values})
 

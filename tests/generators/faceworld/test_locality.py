@@ -29,7 +29,7 @@ def masks(name, *latents):
 def settled(low, high, **settings):
     """Latents at two settings and their pictures."""
     base = WORLD.set(WORLD.sample(MANY), {"distance": DISTANCE, "blur": 0.0} | settings)
-    latents = [WORLD.set(base, values, hold=["exposure"]) for values in (low, high)]
+    latents = [WORLD.set(base, values, hold=["exposure", "metering", "fill_light"]) for values in (low, high)]
     return latents, [WORLD.render(row).pixels for row in latents]
 
 
@@ -47,7 +47,7 @@ def test_glasses_reach_only_their_mask(level):
 
 
 def test_skin_tone_leaves_background_clothes_and_irises():
-    latents, pictures = settled({"skin_tone": 2.0}, {"skin_tone": 9.0}, hat=0.0)
+    latents, pictures = settled({"skin_tone": 2.0}, {"skin_tone": 9.0}, hat=0.0, pitch=0.0, roll=0.0)
     reached = (pictures[0] != pictures[1]).any(-1)
     assert not (reached & masks("background", latents[0])).any()
     # Clothes begin at 2.62 or above it but for the middle, where necklines are open: at most .75 wide on either side.
@@ -105,7 +105,8 @@ def test_hair_leaves_the_background_and_the_middle_of_the_face(name):
 
 @pytest.mark.parametrize("style", [0.0, 3.0])
 def test_facial_hair_leaves_the_upper_face_and_the_background(style):
-    latents, pictures = settled({"facial_hair": 0.0}, {"facial_hair": 1.0}, facial_hair_style=style, glasses=0.0)
+    upright = {"pitch": 0.0, "roll": 0.0, "glasses": 0.0}
+    latents, pictures = settled({"facial_hair": 0.0}, {"facial_hair": 1.0}, facial_hair_style=style, **upright)
     outside = np.all([WORLD.masks(row)["background"] for row in latents], axis=0)
     # It grows from .5 below the eyes, before the ears.
     assert_reaches_only(~outside & (Y > 0.2) & (np.abs(X) < 1.6), pictures)

@@ -21,7 +21,7 @@ _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
 _RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
 _VECTOR = 16
-BACKDROP = (0.095, 7.0)
+BACKDROP = (0.105, 3.8)
 """Radiance of the darkest background, and the ratio of the lightest to it."""
 
 Columns = dict[str, Float[np.ndarray, " n"]]

@@ -319,7 +319,7 @@ def solving_order(where: str, mechanisms: Mapping[str, Mechanism]) -> tuple[str,
         raise BadInput(f"{where}: mechanisms: expected no cycle, got {path}; remove one of these parents") from None
 
 
-SHIPPED = ("balanced", "celebrity-like", "parliament-like", "face-metered")
+SHIPPED = ("balanced", "celebrity-like", "parliament-like", "scene-metered")
 
 
 class _File(Strict):
@@ -375,10 +375,11 @@ def load_population(name_or_path: str | Path) -> Population:
 @functools.lru_cache(maxsize=32)
 def _build(text: str, where: str) -> Population:
     parsed = _parse(text, where)
-    # Left-out marginals come from `balanced`, which itself must be complete.
-    complete = where == "population balanced"
-    base = {} if complete else dict(zip(NAMES, load_population("balanced").marginals, strict=True))
-    marginals = {**base, **parsed.marginals}
+    # What is left out comes from `balanced`, which itself must be complete.
+    base = None if where == "population balanced" else load_population("balanced")
+    marginals = {**(dict(zip(NAMES, base.marginals, strict=True)) if base else {}), **parsed.marginals}
+    caused = {k: v for k, v in base.mechanisms.items() if k not in parsed.marginals} if base else {}
+    mechanisms = {**caused, **parsed.mechanisms}
     missing = [name for name in NAMES if name not in marginals]
     if missing:
         raise BadInput(f"{where}: marginals: expected every attribute, {', '.join(missing)} missing; add them")
@@ -388,8 +389,8 @@ def _build(text: str, where: str) -> Population:
         sha256=hashlib.sha256(text.encode()).hexdigest(),
         marginals=tuple(marginals[name] for name in NAMES),
         factor=cholesky(where, correlation_matrix(where, parsed.common_causes, parsed.correlations)),
-        mechanisms=parsed.mechanisms,
-        order=solving_order(where, parsed.mechanisms),
+        mechanisms=mechanisms,
+        order=solving_order(where, mechanisms),
     )
 
 

@@ -16,7 +16,7 @@ from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, SKIN, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import Values
 
-KEY, AMBIENT, FILL, WRAP = 1.40, 0.26, 1.16, (0.22, 0.08, 0.05)
+KEY, AMBIENT, FILL, WRAP = 1.40, 0.23, 1.16, (0.22, 0.08, 0.05)
 """Irradiance of key light, surroundings and all the fill light; how far red, green and blue light creep around."""
 
 
@@ -88,14 +88,14 @@ def skin_colors(
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
     blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
-    flush = 0.64 + 0.19 * blotched + 0.70 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
+    flush = 0.64 + 0.13 * blotched + 0.60 * zone.cheek + 0.95 * zone.nose + 0.75 * zone.ears + 0.45 * zone.socket
     flush = flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose)
     flush = flush + 1.0 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.55 + 0.65 * pale))
-    shade = 1 + 0.03 * blotched - 0.16 * zone.forehead - 0.10 * zone.bridge - (0.13 + 0.12 * p["old"]) * zone.under_eye
-    shade = shade * (1 - 0.40 * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (0.93 + 0.15 * pale**3))
+    shade = 1 + 0.03 * blotched - 0.20 * zone.forehead - 0.10 * zone.bridge - (0.13 + 0.12 * p["old"]) * zone.under_eye
+    shade = shade * (1 - (0.42 + 0.15 * pale) * zone.socket) * (1 - (0.45 + 0.2 * p["makeup"]) * zone.rim)
     spots = (
-        np.clip(mottle[2] - 0.35, 0, 1) * (0.37 * p["old"] + 0.15 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
+        np.clip(mottle[2] - 0.35, 0, 1) * (0.24 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
     color = skin * shade[:, None] * blood * np.exp(-spots[:, None] * np.array([0.5, 0.9, 1.1]))
     # The shadow of a shaven beard.
@@ -118,7 +118,7 @@ def skin_colors(
 def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, " 3"], pale: float) -> np.ndarray:
     """Lips, lipstick, teeth, tongue and the dark of the mouth."""
     zone = zones()
-    bare = skin * (np.array([0.63, 0.29, 0.31]) + (1 - pale) * np.array([-0.02, 0.10, 0.10])) + np.array(
+    bare = skin * (np.array([0.545, 0.235, 0.255]) + (1 - pale) * np.array([-0.02, 0.10, 0.10])) + np.array(
         [0.008, 0.002, 0.003]
     )
     painted = np.array([0.26, 0.025, 0.045]) * (0.45 + 0.55 * p["sclera"])
@@ -135,7 +135,7 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
 def skin_surface(p: Values) -> Float[np.ndarray, "v 6"]:
     """Gloss, room for the spread share of key light, lips, the inside of the mouth, and room for what is seen."""
     zone = zones()
-    gloss = 0.50 + 0.15 * zone.cheek + 0.45 * zone.nose + 0.12 * zone.forehead - 0.35 * zone.socket
+    gloss = 0.50 + 0.45 * zone.cheek + 0.38 * zone.nose + 0.12 * zone.forehead - 0.35 * zone.socket
     gloss = gloss + (0.35 + 0.6 * p["lipstick"]) * zone.lips
     gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
     empty = np.zeros_like(gloss)

@@ -150,7 +150,7 @@ def _lit(
     corner = np.abs(scene.rest[:count, 0][held.regions["lips"] > 0.5]).max()
     entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2 * np.clip(3.0 - 4 * side / corner, 0.02, 1)
     facing = max(0.25, float(lamp[0] @ pose.rotation[:, 2]))
-    light[teeth] = (ambient_of(p, np.array([pose.rotation[:, 2]])) + 0.75 * facing * lamp[2]) * entering[:, None]
+    light[teeth] = 1.42 * (ambient_of(p, np.array([pose.rotation[:, 2]])) + 0.75 * facing * lamp[2]) * entering[:, None]
     scene.surface[teeth, 4] = entering
     return light, depth
 
@@ -190,7 +190,7 @@ def shadow_of(
 def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:
     """The lights, as shading.shade wants them; how hard the key light is and what shines from behind are the seed's."""
     draws = np.random.Generator(np.random.Philox(key=[seed, 11])).random(4)
-    towards, soft = _direction(p), draws[0] ** 1.3
+    towards, soft = _direction(p), draws[0] ** 2
     half = towards + np.array([0, 0, 1], np.float32)
     half /= max(float(np.linalg.norm(half)), 1e-6)
     across = np.cross([0, 1, 0], towards)
@@ -202,7 +202,7 @@ def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:
     return np.stack([
         towards, half, KEY * _LIGHT_COLOR * warm, behind / np.linalg.norm(behind), rim,
         [soft, _SHADOW / _SHADOW_VIEW, _BIAS], across, np.cross(towards, across), towards,
-        np.array(WRAP) + 0.22 * soft,
+        np.array(WRAP) + 0.16 * soft,
     ]).astype(np.float32)  # fmt: skip
 
 

@@ -227,7 +227,9 @@ def brow_hair(p: Values) -> Strands:
     count, points = groom.strands.shape[:2]
     share = min(max(0.62 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
     spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
-    return Strands("brows", groom, np.full(count, 1.0), spans, 0.34, 0.1, BARE, 0.011, 0.1, (0.05, 0.04, 1, 0.6))
+    # Hairs at the inner end stand up: shorter there, they do not look like a frown.
+    lying = 0.55 + 0.45 * np.clip((np.abs(groom.strands[:, 0, 0]) - 0.2) / 0.25, 0, 1)
+    return Strands("brows", groom, lying, spans, 0.20, 0.1, BARE, 0.011, 0.1, (0.05, 0.04, 1, 0.6))
 
 
 def lashes(p: Values) -> Strands:

@@ -284,7 +284,7 @@ def shade(  # noqa: C901
             i, j = int(over * np.float32(70)) % tile, int(down * np.float32(70)) % tile
             gx = look[0] * (gx + np.float32(0.7) * fine[j, i, 0])
             gy = look[0] * (gy + np.float32(0.7) * fine[j, i, 1])
-            mottled = one + look[0] * (np.float32(0.55) * deep + np.float32(0.5) * fine[j, i, 2])
+            mottled = one + look[0] * (np.float32(0.45) * deep + np.float32(0.3) * fine[j, i, 2])
             red = np.float32(0.022) * fine[i, j, 2]
             old = look[1]
             above = min(one, max(zero, (ry - np.float32(0.62)) * np.float32(6)))
