@@ -63,7 +63,7 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -1.19, "eyebrows-angle": 0.20, "mouth-trans-high": 0.20, "nose-scale-vert": -0.43,
+    "eyebrows-trans-high": -0.5, "eyebrows-angle": 0.20, "mouth-trans-high": 0.20, "nose-scale-vert": -0.43,
     "head-scale-vert": -0.46, "head-scale-horiz": -0.03, "chin-height": -0.33, "chin-bones": 0.12,
     "mouth-scale-horiz": -0.42, "mouth-angles": 0.15, "mouth-scale-vert": -0.12, "head-fat": -0.72,
     "head-oval": -0.26, "head-round": -0.33,
