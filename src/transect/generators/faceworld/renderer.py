@@ -18,6 +18,7 @@ from transect.generators.faceworld.canvas import Canvas, draw_lattices
 from transect.generators.faceworld.mesh import shading
 from transect.generators.faceworld.mesh.asset import asset
 from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, samples_of
+from transect.generators.faceworld.mesh.kernels import shrink
 from transect.generators.faceworld.mesh.shape import Values, face_vertices, pose_of, rest_shape
 from transect.generators.faceworld.rows import Rows, picked, put, some
 from transect.generators.faceworld.scene import background
@@ -83,14 +84,11 @@ def draw_noise(tile: Tile) -> Tensor:
 
 def radiance(tile: Tile) -> Tensor:
     """Scene radiance [b, 3, height, width] of the canvas in linear light, before the camera."""
-    size, points = tile.canvas.size, samples_of(tile.canvas.size)
+    size = tile.canvas.size
     picture = _behind(tile)
     for row, drawing in enumerate(_drawings(tile, picture[:, :, :size, :size].cpu().numpy())):
-        fine = drawing.radiance
-        total = np.zeros((size, size, 3), np.float32)
-        for i, j in np.ndindex(points, points):
-            total += fine[i::points, j::points]
-        mean = np.ascontiguousarray(np.moveaxis(total / np.float32(points**2), 2, 0))
+        mean = np.empty((3, size, size), np.float32)
+        shrink(drawing.radiance, mean)
         picture[row, :, :size, :size] = torch.from_numpy(mean).to(picture.device)
     return picture
 
