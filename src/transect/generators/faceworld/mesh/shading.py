@@ -134,9 +134,7 @@ def _reached(
     off = np.float32(0.045)
     sx, sy, sz = at[6] + off * at[3], at[7] + off * at[4], at[8] + off * at[5]
     across = half * np.float32(far) + (sx * lamp[6, 0] + sy * lamp[6, 1] + sz * lamp[6, 2]) * scale
-    down = half * np.float32(far) - (
-        sx * lamp[7, 0] + sy * lamp[7, 1] + sz * lamp[7, 2] + np.float32(0.3)
-    ) * scale
+    down = half * np.float32(far) - (sx * lamp[7, 0] + sy * lamp[7, 1] + sz * lamp[7, 2] + np.float32(0.3)) * scale
     near = sx * lamp[8, 0] + sy * lamp[8, 1] + sz * lamp[8, 2] + lamp[5, 2]
     lit = np.float32(0)
     for dy in (-one, np.float32(0), one):
@@ -177,9 +175,7 @@ def _shade_eye(
     below = np.float32(above) / look[5]
     lid = one - np.float32(0.80) * np.exp(-below * np.float32(14))
     corner = one - np.float32(0.55) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
-    turned = max(
-        zero, (px * lamp[0, 0] + py * lamp[0, 1] + pz * lamp[0, 2] + np.float32(0.45)) / np.float32(1.45)
-    )
+    turned = max(zero, (px * lamp[0, 0] + py * lamp[0, 1] + pz * lamp[0, 2] + np.float32(0.45)) / np.float32(1.45))
     cx, cy, cz = px, py, pz
     if angle < np.float32(0.46):  # the cornea bulges
         cx, cy, cz = px - half * eyes[2, 0], py - half * eyes[2, 1], pz - half * eyes[2, 2]
@@ -293,9 +289,9 @@ def _find_relief(
 
 @compiled
 def _wrinkle(
-    at: Float[np.ndarray, " 21"], wave: float, look: Float[np.ndarray, " 8"], out: Float[np.ndarray, " 3"]
+    at: Float[np.ndarray, " 3"], wave: float, look: Float[np.ndarray, " 8"], out: Float[np.ndarray, " 3"]
 ) -> None:
-    """Lines that age and the face's muscles draw: what they add to the slopes, and what falls into hollows."""
+    """Lines that age and the face's muscles draw at a place: adds to both slopes, and what falls into hollows."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
     rx, ry, rz, old, smile = at[0], at[1], at[2], look[1], look[6]
     side = abs(rx)
@@ -339,7 +335,9 @@ def _wrinkle(
             ox = (side - np.float32(0.52)) / np.float32(0.20)
             oy = (ry - np.float32(0.135) + np.float32(0.05) * ox * ox) / np.float32(0.016)
             hole = look[7] * _bump(oy) * max(zero, one - np.float32(0.45) * ox * ox)
-    out[0], out[1], out[2] = gx, gy, hole
+    out[0] += gx
+    out[1] += gy
+    out[2] += hole
 
 
 @compiled
@@ -351,8 +349,13 @@ def _shade_skin(
     """Skin and lips. places: at rest, over which relief is averaged; relief, lines: room for them."""
     zero, one = np.float32(0), np.float32(1)
     _find_relief(places, fine, relief)
-    _wrinkle(at, relief[4], look, lines)
-    gx, gy, hole = look[0] * relief[0] + lines[0], look[0] * relief[1] + lines[1], min(lines[2], one)
+    for k in range(3):
+        lines[k] = 0
+    for n in range(places.shape[0]):
+        _wrinkle(places[n], relief[4], look, lines)
+    share = one / np.float32(places.shape[0])
+    gx, gy, hole = look[0] * relief[0] + share * lines[0], look[0] * relief[1] + share * lines[1], share * lines[2]
+    hole = min(hole, one)
     mottled = one + look[0] * (np.float32(0.55) * relief[2] + np.float32(0.5) * relief[3])
     nx, ny, nz = at[3], at[4], at[5]
     bx, by = nx + gx, ny + gy

@@ -31,7 +31,7 @@ _OPAQUE = 0.69
 """Optical depth of a cell full of black hair."""
 _FULL = 25.0
 """Length of strands in a cell that is full."""
-_FINE = 512
+_FINE = 768
 """Points across a drawing from which all strands are drawn, with all of their points."""
 _BACK = np.array([0.0, 0.35, -1.45])
 """The middle of the hair's mass."""
@@ -120,7 +120,7 @@ class Hair:
 def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, size: int) -> Placed:
     groom, kept, detail = strands.groom, 1.0, 1.0
     if size < _FINE and strands.name not in ("locs", "lashes", "brows"):
-        kept, detail = max((size / _FINE) ** 1.5, 0.35), 0.7
+        kept, detail = max((size / _FINE) ** 1.5, 0.2), 0.7
     count = round(len(groom.strands) * kept)
     points = np.empty_like(groom.strands[:count])
     screen, counts = np.empty_like(points), np.empty(count, np.int32)
