@@ -197,15 +197,17 @@ def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:
     towards, soft = _direction(p), draws[0] ** 1.3
     half = towards + np.array([0, 0, 1], np.float32)
     half /= max(float(np.linalg.norm(half)), 1e-6)
-    across = np.cross([0, 1, 0], towards)
+    across = np.array([towards[2], 0, -towards[0]], np.float32)
     across /= np.linalg.norm(across)
+    x, y, z = towards
+    up = [y * across[2], z * across[0] - x * across[2], -y * across[0]]
     side = -np.sign(towards[0] + 1e-6) if draws[1] < 0.7 else np.sign(towards[0] + 1e-6)
     behind = np.array([0.80 * side, 0.35, -0.50])
     rim = max(0.0, 2.2 * draws[2] - 1.0) * np.array([0.98, 1.0, 1.03])
     warm = np.exp(0.12 * (draws[3] - 0.5) * np.array([1.0, 0.0, -1.2]))
     return np.stack([
         towards, half, KEY * _LIGHT_COLOR * warm, behind / np.linalg.norm(behind), rim,
-        [soft, _SHADOW / _SHADOW_VIEW, _BIAS], across, np.cross(towards, across), towards,
+        [soft, _SHADOW / _SHADOW_VIEW, _BIAS], across, up, towards,
         np.array(WRAP) + 0.22 * soft,
     ]).astype(np.float32)  # fmt: skip
 
@@ -242,13 +244,15 @@ def _rasterized(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Float[np.
     first = len(frame) - int(frame.sum())
     buffers = Buffers.empty(size)
     rasterize(screen, scene.faces[:first], *buffers)
-    hat = (buffers.nearest >= 0) & (scene.parts[buffers.nearest] == shading.HAT)
-    solid = buffers.depth + np.float32(0.3) * hat
+    hat = scene.parts == shading.HAT
+    covered = hat[buffers.nearest] & (buffers.nearest >= 0) if hat.any() else np.zeros((size, size), dtype=bool)
+    solid = buffers.depth.copy()
+    solid[covered] += np.float32(0.3)
     over = np.full_like(buffers.nearest, -1)
-    rasterize(screen, scene.faces[first:], buffers.depth, over, buffers.weights)
-    seen = over >= 0
-    buffers.nearest[seen] = over[seen] + first
-    buffers.depth[hat & ~seen] += 0.3
+    if first < len(frame):
+        rasterize(screen, scene.faces[first:], buffers.depth, over, buffers.weights)
+        buffers.nearest[over >= 0] = over[over >= 0] + first
+    buffers.depth[covered & (over < 0)] += np.float32(0.3)
     return buffers, solid
 
 

@@ -101,10 +101,12 @@ def _follows(height: float, neck: Float[np.ndarray, " 2"]) -> float:
 def enlarge(picture: Float[np.ndarray, "s s 3"], out: Float[np.ndarray, "h w 3"]) -> None:
     """Each pixel as a square of points."""
     points = out.shape[0] // picture.shape[0]
-    for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
-            for c in range(3):
-                out[y, x, c] = picture[y // points, x // points, c]
+    for y in range(picture.shape[0]):
+        for i in range(y * points, (y + 1) * points):
+            for x in range(picture.shape[1]):
+                for j in range(x * points, (x + 1) * points):
+                    for c in range(3):
+                        out[i, j, c] = picture[y, x, c]
 
 
 @compiled
@@ -123,7 +125,7 @@ def shrink(picture: Float[np.ndarray, "h w 3"], out: Float[np.ndarray, "3 s s"])
 
 
 @compiled
-def mix(
+def mix(  # noqa: C901
     picture: Float[np.ndarray, "c h w"], taps: Float[np.ndarray, " r"], scale: Float[np.ndarray, " s"], size: int,
     room: Float[np.ndarray, "h w"],
 ) -> None:  # fmt: skip
@@ -162,9 +164,9 @@ def rasterize(
 ) -> None:
     """A z-buffer: the nearest face of each pixel that faces the viewer, and its first two barycentric weights."""
     height, width = depth.shape
-    half = np.float32(0.5)
+    half, least = np.float32(0.5), np.float32(-1e-5)
     for f in range(faces.shape[0]):
-        a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+        a, b, c = np.uint32(faces[f, 0]), np.uint32(faces[f, 1]), np.uint32(faces[f, 2])
         ax, ay, bx, by = screen[a, 0], screen[a, 1], screen[b, 0], screen[b, 1]
         cx, cy = screen[c, 0], screen[c, 1]
         area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay)
@@ -180,17 +182,23 @@ def rasterize(
         )
         if right < left or bottom < top:
             continue
+        # Weights change by constants from column to column and from row to row; edges of neighbors overlap a little.
         scale = np.float32(1) / area
+        px, py = np.float32(left) + half, np.float32(top) + half
+        first_here = ((bx - px) * (cy - py) - (cx - px) * (by - py)) * scale
+        second_here = ((cx - px) * (ay - py) - (ax - px) * (cy - py)) * scale
+        first_across, first_down = (by - cy) * scale, (cx - bx) * scale
+        second_across, second_down = (cy - ay) * scale, (ax - cx) * scale
+        az, bz, cz = screen[a, 2], screen[b, 2], screen[c, 2]
         for y in range(top, bottom + 1):
-            py = y + half
             for x in range(left, right + 1):
-                px = x + half
-                first = ((bx - px) * (cy - py) - (cx - px) * (by - py)) * scale
-                second = ((cx - px) * (ay - py) - (ax - px) * (cy - py)) * scale
+                right_of, below = np.float32(x - left), np.float32(y - top)
+                first = first_here + first_across * right_of + first_down * below
+                second = second_here + second_across * right_of + second_down * below
                 third = np.float32(1) - first - second
-                if first < 0 or second < 0 or third < 0:
+                if first < least or second < least or third < least:
                     continue
-                z = first * screen[a, 2] + second * screen[b, 2] + third * screen[c, 2]
+                z = first * az + second * bz + third * cz
                 if z > depth[y, x]:
                     depth[y, x] = z
                     nearest[y, x] = f

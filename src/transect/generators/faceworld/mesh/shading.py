@@ -100,11 +100,13 @@ REST, NORMAL, POSED, LIGHT, ALBEDO, SURFACE = 0, 3, 6, 9, 12, 15
 
 @compiled
 def _gather(
-    face: Int32[np.ndarray, " 3"], weights: Float[np.ndarray, " 2"], vertices: Float[np.ndarray, "v 21"],
+    face: Int32[np.ndarray, " 3"],
+    weights: Float[np.ndarray, " 2"],
+    vertices: Float[np.ndarray, "v 21"],
     at: Float[np.ndarray, " 21"],
 ) -> None:  # fmt: skip
     """What a face's vertices say of one of its points."""
-    a, b, c = face[0], face[1], face[2]
+    a, b, c = np.uint32(face[0]), np.uint32(face[1]), np.uint32(face[2])
     u, v = weights[0], weights[1]
     w = np.float32(1) - u - v
     for k in range(21):
@@ -274,11 +276,11 @@ def _find_relief(
     for n in range(places.shape[0]):
         x, y, z = places[n, 0], places[n, 1], places[n, 2]
         over, down = x - (z if x > 0 else -z), y + np.float32(0.6) * z
-        i, j = int(over * np.float32(420)) & mask, int(down * np.float32(420)) & mask
+        i, j = np.uint32(int(over * np.float32(420)) & mask), np.uint32(int(down * np.float32(420)) & mask)
         gx, gy, deep = fine[j, i, 0], fine[j, i, 1], fine[j, i, 2]
-        i, j = int(over * np.float32(170)) & mask, int(down * np.float32(170)) & mask
+        i, j = np.uint32(int(over * np.float32(170)) & mask), np.uint32(int(down * np.float32(170)) & mask)
         gx, gy, deep = gx + fine[j, i, 0], gy + fine[j, i, 1], deep + fine[j, i, 2]
-        i, j = int(over * np.float32(70)) & mask, int(down * np.float32(70)) & mask
+        i, j = np.uint32(int(over * np.float32(70)) & mask), np.uint32(int(down * np.float32(70)) & mask)
         out[0] += share * (gx + np.float32(0.7) * fine[j, i, 0])
         out[1] += share * (gy + np.float32(0.7) * fine[j, i, 1])
         out[2] += share * deep
@@ -288,7 +290,7 @@ def _find_relief(
 
 
 @compiled
-def _wrinkle(
+def _wrinkle(  # noqa: C901
     at: Float[np.ndarray, " 3"], wave: float, look: Float[np.ndarray, " 8"], out: Float[np.ndarray, " 3"]
 ) -> None:
     """Lines that age and the face's muscles draw at a place: adds to both slopes, and what falls into hollows."""
@@ -398,7 +400,7 @@ def _label_of(part: int, place: Float[np.ndarray, " 3"], lip: float, inside: flo
 
 
 @compiled
-def shade(
+def shade(  # noqa: C901
     nearest: Int32[np.ndarray, "h w"],
     depth: Float[np.ndarray, "h w"],
     weights: Float[np.ndarray, "h w 2"],
@@ -445,7 +447,7 @@ def shade(
                 low, high = min(low, depth[y, x]), max(high, depth[y, x])
                 if f < 0:
                     continue
-                a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+                a, b, c = np.uint32(faces[f, 0]), np.uint32(faces[f, 1]), np.uint32(faces[f, 2])
                 u, v = weights[y, x, 0], weights[y, x, 1]
                 w = np.float32(1) - u - v
                 for k in range(3):
