@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from jaxtyping import Float, Int32, UInt8
+from jaxtyping import Float, Int8, Int32, UInt8
 from scipy.ndimage import gaussian_filter
 
 from transect.generators.faceworld.mesh.kernels import compiled
@@ -16,12 +16,13 @@ SKIN, LEFT_EYE, RIGHT_EYE, UPPER_TEETH, LOWER_TEETH, TONGUE, LASH, HAT, FRAME, E
 NOTHING, BARE, LIPS, EYE, HAIR, CLOTH, HEADWEAR, SPECTACLES, RING, BEARD = range(10)
 """What a pixel of the drawing shows. Lips: and what is between them."""
 
-_SCATTERED = 512
+_SCATTERED, _STEP = 512, np.float32(1 / 24)
+"""Width of the tile of relief, whose whole values are so many steps: in bytes it fits a core's cache."""
 
 
 @functools.cache
-def pores() -> Float[np.ndarray, "d d 3"]:
-    """A tile of skin's fine relief: its slopes in x and y and its height, each of variance 1."""
+def pores() -> Int8[np.ndarray, "d d 3"]:
+    """A tile of skin's fine relief: its slopes in x and y and its height, each of variance 1 / _STEP²."""
     draws = np.random.Generator(np.random.Philox(key=3))
     height = np.zeros((_SCATTERED, _SCATTERED))
     for width, share in ((1.2, 0.5), (2.5, 1.0), (5.0, 0.7)):
@@ -31,7 +32,8 @@ def pores() -> Float[np.ndarray, "d d 3"]:
     height = (height - height.mean()) / height.std()
     across = np.roll(height, -1, 1) - np.roll(height, 1, 1)
     down = np.roll(height, -1, 0) - np.roll(height, 1, 0)
-    return np.stack([across / across.std(), down / down.std(), height], -1).astype(np.float32)
+    relief = np.stack([across / across.std(), down / down.std(), height], -1)
+    return np.rint(relief / _STEP).clip(-127, 127).astype(np.int8)
 
 
 @compiled
@@ -200,7 +202,7 @@ def _shade_eye(
 @compiled
 def _shade_other(
     at: Float[np.ndarray, " 21"], part: int, facing: float, lit: float, lamp: Float[np.ndarray, "10 3"],
-    fine: Float[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
+    fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
     """Teeth, tongue, hats, frames and earrings."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
@@ -212,7 +214,8 @@ def _shade_other(
     if part == 7:  # cloth
         i = int((at[0] + half * at[2]) * np.float32(300)) & mask
         j = int((at[1] - np.float32(0.3) * at[2]) * np.float32(300)) & mask
-        weave = max(half, one + np.float32(0.05) * fine[j, i, 0] + np.float32(0.05) * fine[j, i, 2])
+        raised = np.float32(np.int32(fine[j, i, 0]) + np.int32(fine[j, i, 2]))
+        weave = max(half, one + np.float32(0.05) * _STEP * raised)
     if part == 3 or part == 4:  # between one tooth and the next, and towards the gums
         beside = abs(at[0]) / (np.float32(0.115) if part == 3 else np.float32(0.085))
         beside = abs(beside - np.floor(beside + half))
@@ -264,29 +267,29 @@ def _shade_clothes(
 
 @compiled
 def _find_relief(
-    places: Float[np.ndarray, "n 3"], fine: Float[np.ndarray, "d d 3"], out: Float[np.ndarray, " 6"]
+    places: Float[np.ndarray, "n 3"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 6"]
 ) -> None:
     """Fine relief on three scales by the place at rest, averaged over places.
 
     Slopes across and down, depth of the two finer scales, depth and slope of the third, and how red the skin is.
     """
-    mask, share = fine.shape[0] - 1, np.float32(1) / np.float32(places.shape[0])
+    mask, share, less = fine.shape[0] - 1, _STEP / np.float32(places.shape[0]), np.float32(0.7)
     for k in range(6):
         out[k] = 0
     for n in range(places.shape[0]):
         x, y, z = places[n, 0], places[n, 1], places[n, 2]
         over, down = x - (z if x > 0 else -z), y + np.float32(0.6) * z
         i, j = np.uint32(int(over * np.float32(420)) & mask), np.uint32(int(down * np.float32(420)) & mask)
-        gx, gy, deep = fine[j, i, 0], fine[j, i, 1], fine[j, i, 2]
+        gx, gy, deep = np.int32(fine[j, i, 0]), np.int32(fine[j, i, 1]), np.int32(fine[j, i, 2])
         i, j = np.uint32(int(over * np.float32(170)) & mask), np.uint32(int(down * np.float32(170)) & mask)
         gx, gy, deep = gx + fine[j, i, 0], gy + fine[j, i, 1], deep + fine[j, i, 2]
         i, j = np.uint32(int(over * np.float32(70)) & mask), np.uint32(int(down * np.float32(70)) & mask)
-        out[0] += share * (gx + np.float32(0.7) * fine[j, i, 0])
-        out[1] += share * (gy + np.float32(0.7) * fine[j, i, 1])
-        out[2] += share * deep
-        out[3] += share * fine[j, i, 2]
-        out[4] += share * fine[j, i, 0]
-        out[5] += share * fine[i, j, 2]
+        out[0] += share * (np.float32(gx) + less * np.float32(fine[j, i, 0]))
+        out[1] += share * (np.float32(gy) + less * np.float32(fine[j, i, 1]))
+        out[2] += share * np.float32(deep)
+        out[3] += share * np.float32(fine[j, i, 2])
+        out[4] += share * np.float32(fine[j, i, 0])
+        out[5] += share * np.float32(fine[i, j, 2])
 
 
 @compiled
@@ -345,7 +348,7 @@ def _wrinkle(  # noqa: C901
 @compiled
 def _shade_skin(
     at: Float[np.ndarray, " 21"], places: Float[np.ndarray, "n 3"], facing: float, lit: float,
-    lamp: Float[np.ndarray, "10 3"], look: Float[np.ndarray, " 8"], fine: Float[np.ndarray, "d d 3"],
+    lamp: Float[np.ndarray, "10 3"], look: Float[np.ndarray, " 8"], fine: Int8[np.ndarray, "d d 3"],
     relief: Float[np.ndarray, " 6"], lines: Float[np.ndarray, " 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
     """Skin and lips. places: at rest, over which relief is averaged; relief, lines: room for them."""
@@ -412,7 +415,7 @@ def shade(  # noqa: C901
     eyes: Float[np.ndarray, "4 3"],
     cloth: Float[np.ndarray, "3 3"],
     look: Float[np.ndarray, " 8"],
-    fine: Float[np.ndarray, "d d 3"],
+    fine: Int8[np.ndarray, "d d 3"],
     picture: Float[np.ndarray, "h w 3"],
     label: UInt8[np.ndarray, "h w"],
     room: Float[np.ndarray, "9 21"],
