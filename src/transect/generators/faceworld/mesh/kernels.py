@@ -18,12 +18,15 @@ Compiled = TypeVar("Compiled", bound=Callable[..., None])
 
 
 def compiled(function: Compiled) -> Compiled:
-    """The function as machine code, kept beside the package, in the user's cache, or nowhere if neither is writable."""
+    """The function as machine code, kept beside the package, in the user's cache, or nowhere if neither is writable.
+
+    It holds no references to its arrays, whose counting would cost half of its time, and so cannot make arrays.
+    """
     plain = inspect.unwrap(function)
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(plain)  # type: ignore[return-value]
     except RuntimeError:  # Numba found no folder that it may write
-        return numba.njit(nogil=True, error_model="numpy")(plain)  # type: ignore[return-value]
+        return numba.njit(nogil=True, error_model="numpy", _nrt=False)(plain)  # type: ignore[return-value]
 
 
 @compiled
