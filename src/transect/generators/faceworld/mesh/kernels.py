@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from jaxtyping import Float, Int32, UInt8
 
-Compiled = TypeVar("Compiled", bound=Callable[..., None])
+Compiled = TypeVar("Compiled", bound=Callable[..., object])
 
 
 def compiled(function: Compiled) -> Compiled:
@@ -24,9 +24,9 @@ def compiled(function: Compiled) -> Compiled:
     """
     plain = inspect.unwrap(function)
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(plain)  # type: ignore[return-value]
+        return numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(plain)  # type: ignore[call-overload, no-any-return]
     except RuntimeError:  # Numba found no folder that it may write
-        return numba.njit(nogil=True, error_model="numpy", _nrt=False)(plain)  # type: ignore[return-value]
+        return numba.njit(nogil=True, error_model="numpy", _nrt=False)(plain)  # type: ignore[call-overload, no-any-return]
 
 
 @compiled
@@ -92,12 +92,12 @@ def turn_points(
 
 
 @compiled
-def _follows(height: float, neck: Float[np.ndarray, " 2"]) -> float:
+def _follows(height: np.float32, neck: Float[np.ndarray, " 2"]) -> np.float32:
     """How much of the head's turn a place of that height follows."""
     one, above = np.float32(1), (height - neck[0]) / neck[1]
     if above > np.float32(12):
         return one
-    return one / (one + np.exp(min(-above, np.float32(60))))
+    return np.float32(one / (one + np.exp(min(-above, np.float32(60)))))
 
 
 @compiled
@@ -382,8 +382,8 @@ def light_volume(  # noqa: C901
 
 @compiled
 def _within(
-    x: float, y: float, z: float, corner: Float[np.ndarray, " 4"], volume: Float[np.ndarray, "a b c 3"]
-) -> tuple[float, float, float]:
+    x: np.float32, y: np.float32, z: np.float32, corner: Float[np.ndarray, " 4"], volume: Float[np.ndarray, "a b c 3"]
+) -> tuple[np.float32, np.float32, np.float32]:
     """The volume's three values at a place, between the middles of its cells; those of its border beyond it."""
     half, zero, one, least = np.float32(0.5), np.float32(0), np.float32(1), np.float32(1.001)
     a, b, c = volume.shape[:3]
@@ -416,10 +416,10 @@ def read_volume(
 
 
 @compiled
-def _hidden(x: float, y: float, z: float, solid: Float[np.ndarray, "h w"]) -> bool:
+def _hidden(x: np.float32, y: np.float32, z: np.float32, solid: Float[np.ndarray, "h w"]) -> bool:
     """Whether a point lies behind what is drawn at its pixel, or at the border's nearest."""
     px, py = min(max(int(x), 0), solid.shape[1] - 1), min(max(int(y), 0), solid.shape[0] - 1)
-    return z <= solid[py, px]
+    return bool(z <= solid[py, px])
 
 
 @compiled

@@ -116,20 +116,20 @@ def _gather(
 
 
 @compiled
-def _square(value: float) -> float:
+def _square(value: np.float32) -> np.float32:
     return value * value
 
 
 @compiled
-def _bump(value: float) -> float:
+def _bump(value: np.float32) -> np.float32:
     """exp(-value²), and 0 where that is below 1e-4."""
     return np.float32(np.exp(-value * value)) if abs(value) < np.float32(3.04) else np.float32(0)
 
 
 @compiled
 def _reached(
-    at: Float[np.ndarray, " 21"], lamp: Float[np.ndarray, "10 3"], shadow: Float[np.ndarray, "m m"], facing: float
-) -> float:
+    at: Float[np.ndarray, " 21"], lamp: Float[np.ndarray, "10 3"], shadow: Float[np.ndarray, "m m"], facing: np.float32
+) -> np.float32:
     """The share of the key light that reaches a point: nine points of its shadow, and what hair leaves."""
     if facing <= np.float32(-0.35):
         return np.float32(0)
@@ -147,7 +147,7 @@ def _reached(
             j = min(far - 1, max(0, int(down + step * (dy - np.float32(0.3) * dx))))
             if shadow[j, i] < near:
                 lit += one
-    return lit * np.float32(1 / 9) * at[20]
+    return np.float32(lit * np.float32(1 / 9) * at[20])
 
 
 @compiled
@@ -227,7 +227,7 @@ def _shade_other(
 
 
 @compiled
-def _neckline(x: float, z: float, cloth: Float[np.ndarray, "3 3"]) -> float:
+def _neckline(x: np.float32, z: np.float32, cloth: Float[np.ndarray, "3 3"]) -> np.float32:
     """The height below which clothes cover a place of the head at rest."""
     zero, one = np.float32(0), np.float32(1)
     side, kind, neck = abs(x), int(cloth[2, 1]), cloth[2, 0]
@@ -239,7 +239,7 @@ def _neckline(x: float, z: float, cloth: Float[np.ndarray, "3 3"]) -> float:
             neck -= np.float32(0.9) * max(zero, np.float32(0.5) - side)
     elif kind == 0:
         neck += np.float32(0.16) * side - np.float32(0.20) * min(one, max(zero, z + np.float32(1.3)))
-    return neck
+    return np.float32(neck)
 
 
 @compiled

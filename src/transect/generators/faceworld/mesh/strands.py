@@ -101,10 +101,11 @@ class Hair:
             strands = placed.strands
             pigment = _pigment(strands.name, color, self.p).astype(np.float32)
             colors = np.empty_like(placed.points)
-            shaded = strands.code == HAIR and self.volume is not None
+            volume = _NO_VOLUME if self.volume is None or strands.code != HAIR else self.volume
+            shaded = volume is not _NO_VOLUME
             passed = 1 - 0.6 * min(1.0, (float(color.mean()) / 0.25) ** 0.5) if shaded else -1.0  # of black hair least
             light_strands(
-                placed.points, placed.screen, placed.counts, solid, _CORNER, self.volume if shaded else _NO_VOLUME,
+                placed.points, placed.screen, placed.counts, solid, _CORNER, volume,
                 passed, strands.groom.shade, pigment, light, strands.shine, colors,
             )  # fmt: skip
             cover, wide, every, dim = strands.under
