@@ -152,7 +152,7 @@ def _reached(
 
 @compiled
 def _shade_eye(
-    at: Float[np.ndarray, " 21"], number: int, above: int, wet: bool, lit: float, lamp: Float[np.ndarray, "10 3"],
+    at: Float[np.ndarray, " 21"], number: int, above: int, wet: bool, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
     eyes: Float[np.ndarray, "4 3"], look: Float[np.ndarray, " 8"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
     """An eye; above: how many points of it lie over this one; wet: whether the lower lid is next to it."""
@@ -201,7 +201,7 @@ def _shade_eye(
 
 @compiled
 def _shade_other(
-    at: Float[np.ndarray, " 21"], part: int, facing: float, lit: float, lamp: Float[np.ndarray, "10 3"],
+    at: Float[np.ndarray, " 21"], part: int, facing: np.float32, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
     fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
     """Teeth, tongue, hats, frames and earrings."""
@@ -244,7 +244,7 @@ def _neckline(x: np.float32, z: np.float32, cloth: Float[np.ndarray, "3 3"]) -> 
 
 @compiled
 def _shade_clothes(
-    at: Float[np.ndarray, " 21"], facing: float, lit: float, lamp: Float[np.ndarray, "10 3"],
+    at: Float[np.ndarray, " 21"], facing: np.float32, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
     cloth: Float[np.ndarray, "3 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
     """Clothes with their hem, folds and pattern."""
@@ -294,7 +294,7 @@ def _find_relief(
 
 @compiled
 def _wrinkle(  # noqa: C901
-    at: Float[np.ndarray, " 3"], wave: float, look: Float[np.ndarray, " 8"], out: Float[np.ndarray, " 3"]
+    at: Float[np.ndarray, " 3"], wave: np.float32, look: Float[np.ndarray, " 8"], out: Float[np.ndarray, " 3"]
 ) -> None:
     """Lines that age and the face's muscles draw at a place: adds to both slopes, and what falls into hollows."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
@@ -347,7 +347,7 @@ def _wrinkle(  # noqa: C901
 
 @compiled
 def _shade_skin(
-    at: Float[np.ndarray, " 21"], places: Float[np.ndarray, "n 3"], facing: float, lit: float,
+    at: Float[np.ndarray, " 21"], places: Float[np.ndarray, "n 3"], facing: np.float32, lit: np.float32,
     lamp: Float[np.ndarray, "10 3"], look: Float[np.ndarray, " 8"], fine: Int8[np.ndarray, "d d 3"],
     relief: Float[np.ndarray, " 6"], lines: Float[np.ndarray, " 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
@@ -391,7 +391,7 @@ def _shade_skin(
 
 
 @compiled
-def _label_of(part: int, place: Float[np.ndarray, " 3"], lip: float, inside: float, neck: float) -> int:
+def _label_of(part: int, place: Float[np.ndarray, " 3"], lip: np.float32, inside: np.float32, neck: np.float32) -> int:
     """What a point of a part shows."""
     if part == 0:
         if place[1] < neck:
