@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from transect.errors import BadInput
-from transect.generators.faceworld.camera import defocus, expose
+from transect.generators.faceworld.camera import expose
 from transect.generators.faceworld.canvas import canvas_of, draw_lattices
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.parameters import parameters
@@ -39,7 +39,7 @@ def test_background_and_camera_are_made_on_the_device_that_is_asked_for():
     latents = world.set(world.sample(range(4)), {"background": [0.0, 1.0, 2.0, 3.0]})
     p = parameters(world.model.solve(latents), latents.values[:, IDENTITY_COLUMNS]).to(device)
     canvas, seeds = canvas_of(64, device), [int(seed) for seed in latents.seeds]
-    light = defocus(background(canvas, p, draw_lattices(seeds, device)).clamp(min=0), np.full(4, 0.5), 64)
+    light = background(canvas, p, draw_lattices(seeds, device)).clamp(min=0)
     taken = expose(light, p, draw_noise(Tile(p, seeds, canvas)))
     assert (taken.device, taken.shape, taken.dtype) == (device, (4, 64, 64, 3), torch.uint8)
 

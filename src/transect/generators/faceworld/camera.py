@@ -16,8 +16,9 @@ from scipy.special import ive
 from torch import Tensor
 
 from transect.generators.faceworld.chance import Stream, fine_noise
+from transect.generators.faceworld.mesh.kernels import mix
 from transect.generators.faceworld.reflectance import LUMINANCE
-from transect.generators.faceworld.rows import Parameters, picked, power, products, put, some
+from transect.generators.faceworld.rows import Parameters, power
 
 SHOT_NOISE = 0.8e-4
 """Variance of a unit signal at base gain."""
@@ -28,8 +29,8 @@ READ_NOISE = 2.5e-4
 COLOR_KEPT = 0.7
 """Share of the tone curve that follows luminance."""
 
-_NARROW, _REACH = 0.6, 4
-"""Blurs up to that many pixels have a weight below 1e-5 beyond the fourth neighbor."""
+_NOTHING = 1e-6
+"""Weights of a blur that are left out."""
 
 _KNEE = 0.0031308
 
@@ -52,65 +53,24 @@ def expose(radiance: Tensor, p: Parameters, noise: Tensor) -> Tensor:
     return encode_srgb(roll_off(exposed)).mul_(255).add_(0.5).to(torch.uint8).permute(0, 2, 3, 1)
 
 
-def defocus(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) -> Tensor:
-    """The radiance [b, 3, h, w] under Gaussian blurs of those deviations in pixels; beyond `size` it is black."""
-    blurred = torch.empty_like(radiance)
-    for rows, way in ((deviations <= _NARROW, _mix_neighbors), (deviations > _NARROW, _mix_all)):
-        pick = picked(rows)
-        if pick is not None:
-            put(blurred, pick, way(some(radiance, pick), deviations[rows], size))
-    return blurred
+def defocus(radiance: Float[np.ndarray, "3 h w"], deviation: float, size: int) -> None:
+    """Blurs the first `size` rows and columns in place by a Gaussian of that deviation in pixels; see blur_taps."""
+    taps = blur_taps(deviation, size)
+    sums = np.cumsum(np.pad(taps, (0, size - len(taps))))
+    scale = 1 / (sums + sums[::-1] - taps[0])
+    room = np.empty(radiance.shape[1:], np.float32)
+    mix(radiance, taps.astype(np.float32), scale.astype(np.float32), size, room)
 
 
-def _mix_neighbors(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) -> Tensor:
-    """A blur so narrow that _REACH pixels to each side hold it: neighbor by neighbor."""
-    weights = ive(np.arange(_REACH + 1), deviations[:, None] ** 2)
-    inside = np.minimum(np.arange(size), _REACH)
-    sides = np.cumsum(weights, axis=1)[:, inside]
-    totals = np.zeros((len(deviations), max(radiance.shape[2:])))
-    totals[:, :size] = 1 / (sides + sides[:, ::-1] - weights[:, :1])
-    taps, scale = (torch.from_numpy(part.astype(np.float32)).to(radiance.device) for part in (weights, totals))
-    mixed = torch.zeros_like(radiance)
-    mixed[..., :size, :size] = radiance[..., :size, :size]
-    for axis in (2, 3):
-        length, source = mixed.shape[axis], mixed
-        mixed = source * taps[:, 0].view(-1, 1, 1, 1)
-        for step in range(1, _REACH + 1):
-            part = source * taps[:, step].view(-1, 1, 1, 1)
-            mixed.narrow(axis, step, length - step).add_(part.narrow(axis, 0, length - step))
-            mixed.narrow(axis, 0, length - step).add_(part.narrow(axis, step, length - step))
-        mixed.mul_(scale[:, :length].view(-1, 1, *((length, 1) if axis == 2 else (1, length))))
-    return mixed
-
-
-def _mix_all(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) -> Tensor:
-    """Any blur: rows and columns by one matrix each."""
-    b, channels, height, width = radiance.shape
-    kernels = torch.from_numpy(
-        np.stack([blur_kernel(float(deviation), size, max(height, width)) for deviation in deviations])
-    )
-    kernels = kernels.to(radiance.device)
-    across = kernels[:, :width, :width].transpose(1, 2).contiguous()
-    down = kernels[:, :height, :height].unsqueeze(1).expand(-1, channels, -1, -1).reshape(-1, height, height)
-    along = products(radiance.reshape(b, channels * height, width), across)
-    return products(down, along.view(b * channels, height, width)).view(radiance.shape)
-
-
-def blur_kernel(deviation: float, size: int, length: int) -> Float[np.ndarray, "length length"]:
-    """Weights float32 [to, from] of a Gaussian over `size` pixels, whose sum is 1 at the borders too; 0 beyond them.
+def blur_taps(deviation: float, size: int) -> Float[np.ndarray, " r"]:
+    """Weights of a Gaussian by distance in pixels, as far as they are above 1e-6.
 
     The Gaussian of whole pixels, whose variance is deviation² however narrow: one that is read at the middles of pixels
     would do nothing below a fifth of a pixel. Source: Lindeberg 1990, Scale-space for discrete signals,
     doi:10.1109/34.49051.
     """
     weights = ive(np.arange(size), deviation**2)
-    sums = np.cumsum(weights)
-    totals = sums + sums[::-1] - weights[0]
-    kernel = np.zeros((length, length), dtype=np.float32)
-    mirrored = np.concatenate([weights[:0:-1], weights])
-    every = np.lib.stride_tricks.sliding_window_view(mirrored, size)[::-1]
-    kernel[:size, :size] = every / totals[:, None]
-    return kernel
+    return np.asarray(weights[: max(1, int((weights > _NOTHING).sum()))])
 
 
 def compress(pixels: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.ndarray, "h w 3"]:

@@ -18,8 +18,9 @@ from transect.generators.faceworld.canvas import Canvas, draw_lattices
 from transect.generators.faceworld.mesh import shading
 from transect.generators.faceworld.mesh.asset import asset
 from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, samples_of
+from transect.generators.faceworld.mesh.kernels import shrink
 from transect.generators.faceworld.mesh.shape import Values, face_vertices, pose_of, rest_shape
-from transect.generators.faceworld.rows import Rows, picked, put, some
+from transect.generators.faceworld.rows import Rows
 from transect.generators.faceworld.scene import background
 
 RENDERER_VERSION = "9"
@@ -62,13 +63,7 @@ def cut_tiles(rows: int, canvas: Canvas, threads: int) -> list[Int[np.ndarray, "
 def render_tile(tile: Tile) -> UInt8[np.ndarray, "b size size 3"]:
     """The pictures of a tile, before JPEG."""
     size = tile.canvas.size
-    light = radiance(tile).clamp_(min=0)
-    blur = tile.p.host("blur")[0]
-    blurred = picked(blur > 0)
-    if blurred is not None:
-        deviations = blur[blurred if isinstance(blurred, slice) else blurred.numpy()].astype(np.float64) / 100 * size
-        put(light, blurred, defocus(some(light, blurred), deviations, size))
-    pixels = expose(light, tile.p, draw_noise(tile))
+    pixels = expose(radiance(tile, blurred=True).clamp_(min=0), tile.p, draw_noise(tile))
     return np.ascontiguousarray(pixels[:, :size, :size].cpu().numpy())
 
 
@@ -81,16 +76,15 @@ def draw_noise(tile: Tile) -> Tensor:
     return torch.from_numpy(noise).to(device)
 
 
-def radiance(tile: Tile) -> Tensor:
-    """Scene radiance [b, 3, height, width] of the canvas in linear light, before the camera."""
-    size, points = tile.canvas.size, samples_of(tile.canvas.size)
+def radiance(tile: Tile, blurred: bool = False) -> Tensor:
+    """Scene radiance [b, 3, height, width] of the canvas in linear light, before the camera or its lens."""
+    size, blur = tile.canvas.size, tile.p.host("blur")[0].astype(np.float64) / 100 * tile.canvas.size
     picture = _behind(tile)
     for row, drawing in enumerate(_drawings(tile, picture[:, :, :size, :size].cpu().numpy())):
-        fine = drawing.radiance
-        total = np.zeros((size, size, 3), np.float32)
-        for i, j in np.ndindex(points, points):
-            total += fine[i::points, j::points]
-        mean = np.ascontiguousarray(np.moveaxis(total / np.float32(points**2), 2, 0))
+        mean = np.empty((3, size, size), np.float32)
+        shrink(drawing.radiance, mean)
+        if blurred and blur[row] > 0:
+            defocus(mean.clip(0, None, mean), float(blur[row]), size)
         picture[row, :, :size, :size] = torch.from_numpy(mean).to(picture.device)
     return picture
 

@@ -13,11 +13,7 @@ from transect.generators.faceworld.attributes import CLOTHES, GLASSES, PATTERNS
 from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface
-from transect.generators.faceworld.mesh.kernels import (
-    find_normals,
-    rasterize,
-    read_shadow,
-)
+from transect.generators.faceworld.mesh.kernels import enlarge, find_normals, rasterize, read_shadow
 from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values, face_vertices, pose_of, rest_shape
 from transect.generators.faceworld.mesh.strands import Hair
 
@@ -42,12 +38,19 @@ class Colors(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """Radiance [h, w, 3], labels as in shading.py, where lenses are, and front: where the front of the face is."""
+    """Radiance [h, w, 3], labels as in shading.py, where lenses are, and the number of the face at each point."""
 
     radiance: Float[np.ndarray, "h w 3"]
     label: UInt8[np.ndarray, "h w"]
     lens: Bool[np.ndarray, "h w"]
-    front: Bool[np.ndarray, "h w"]
+    nearest: Int32[np.ndarray, "h w"]
+
+    @property
+    def front(self) -> Bool[np.ndarray, "h w"]:
+        """Where the head before the ears and below the hair's line is seen."""
+        faces = np.append(_ahead(), False)  # the last one for no face, -1, and for what is worn
+        seen = faces[np.where(self.nearest < len(faces), self.nearest, -1)]
+        return np.asarray(seen & np.isin(self.label, (shading.BARE, shading.LIPS, shading.EYE, shading.BEARD)))
 
 
 class Buffers(NamedTuple):
@@ -132,7 +135,8 @@ def _lit(
     scene.surface[:count, 5], sky_left = hair.shade(scene.posed[:count], scene.rest[:count])
     shadow[:count] *= scene.surface[:count, 5]
     hollow = np.empty(count, np.float32)
-    shading.find_hollows(scene.posed[:count], normals[:count], held.starts, held.near, _HOLLOWS, hollow)
+    room = np.empty((2, count, 3), np.float32)
+    shading.find_hollows(scene.posed[:count], normals[:count], held.starts, held.near, _HOLLOWS, room, hollow)
     seen = np.ones(len(scene.posed), np.float32)
     seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(hollow, -0.12, 1.8)) * sky_left
     spread = np.ascontiguousarray(shadow[:count])
@@ -193,15 +197,17 @@ def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:
     towards, soft = _direction(p), draws[0] ** 2
     half = towards + np.array([0, 0, 1], np.float32)
     half /= max(float(np.linalg.norm(half)), 1e-6)
-    across = np.cross([0, 1, 0], towards)
+    across = np.array([towards[2], 0, -towards[0]], np.float32)
     across /= np.linalg.norm(across)
+    x, y, z = towards
+    up = [y * across[2], z * across[0] - x * across[2], -y * across[0]]
     side = -np.sign(towards[0] + 1e-6) if draws[1] < 0.7 else np.sign(towards[0] + 1e-6)
     behind = np.array([0.80 * side, 0.35, -0.50])
     rim = max(0.0, 2.2 * draws[2] - 1.0) * np.array([0.98, 1.0, 1.03])
     warm = np.exp(0.12 * (draws[3] - 0.5) * np.array([1.0, 0.0, -1.2]))
     return np.stack([
         towards, half, KEY * _LIGHT_COLOR * warm, behind / np.linalg.norm(behind), rim,
-        [soft, _SHADOW / _SHADOW_VIEW, _BIAS], across, np.cross(towards, across), towards,
+        [soft, _SHADOW / _SHADOW_VIEW, _BIAS], across, up, towards,
         np.array(WRAP) + 0.16 * soft,
     ]).astype(np.float32)  # fmt: skip
 
@@ -217,21 +223,19 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     hair = Hair(p, rest - asset().mean, pose, lamp[0], size)
     light, depth = _lit(p, scene, normals, lamp, pose, hair)
     buffers, solid = _rasterized(scene, pose, size)
-    picture = np.repeat(np.repeat(background, samples_of(len(background)), 0), samples_of(len(background)), 1)
-    picture, label = np.ascontiguousarray(picture, dtype=np.float32), np.zeros((size, size), np.uint8)
+    picture, label = np.empty((size, size, 3), np.float32), np.zeros((size, size), np.uint8)
+    enlarge(np.ascontiguousarray(background, np.float32), picture)
     held = asset()
     rested = np.concatenate([held.mean, scene.rest[len(held.mean) :]])
+    vertices = np.concatenate([rested, normals, scene.posed, light, scene.albedo, scene.surface], 1, dtype=np.float32)
     shading.shade(
-        buffers.nearest, buffers.weights, scene.faces, scene.parts, scene.posed, rested, normals, light, scene.albedo,
-        scene.surface, lamp, depth, _eyes(p, colors, scene.posed, pose), _cloth(p, colors), _look(p, size),
-        shading.pores(), picture, label,
+        buffers.nearest, buffers.depth, buffers.weights, scene.faces, scene.parts, vertices, lamp, depth,
+        _eyes(p, colors, scene.posed, pose), _cloth(p, colors), _look(p, size), shading.pores(), picture, label,
+        np.empty((9, 21), np.float32), np.zeros((4, size), np.int32),
     )  # fmt: skip
-    front = _front(buffers, scene)
     hair.paint(colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label)
     seen = _draw_lenses(p, lens, pose, buffers, picture)
-    return Drawing(
-        picture, label, seen, front & np.isin(label, (shading.BARE, shading.LIPS, shading.EYE, shading.BEARD))
-    )
+    return Drawing(picture, label, seen, buffers.nearest)
 
 
 def _rasterized(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Float[np.ndarray, "h w"]]:
@@ -240,13 +244,15 @@ def _rasterized(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Float[np.
     first = len(frame) - int(frame.sum())
     buffers = Buffers.empty(size)
     rasterize(screen, scene.faces[:first], *buffers)
-    hat = (buffers.nearest >= 0) & (scene.parts[buffers.nearest] == shading.HAT)
-    solid = buffers.depth + np.float32(0.3) * hat
+    hat = scene.parts == shading.HAT
+    covered = hat[buffers.nearest] & (buffers.nearest >= 0) if hat.any() else np.zeros((size, size), dtype=bool)
+    solid = buffers.depth.copy()
+    solid[covered] += np.float32(0.3)
     over = np.full_like(buffers.nearest, -1)
-    rasterize(screen, scene.faces[first:], buffers.depth, over, buffers.weights)
-    seen = over >= 0
-    buffers.nearest[seen] = over[seen] + first
-    buffers.depth[hat & ~seen] += 0.3
+    if first < len(frame):
+        rasterize(screen, scene.faces[first:], buffers.depth, over, buffers.weights)
+        buffers.nearest[over >= 0] = over[over >= 0] + first
+    buffers.depth[covered & (over < 0)] += np.float32(0.3)
     return buffers, solid
 
 
@@ -284,13 +290,6 @@ def _look(p: Values, size: int) -> Float[np.ndarray, " 8"]:
 def _crease(p: Values) -> float:
     """How dark the crease of the upper lid is: some people have none."""
     return 0.32 * min(max(0.75 - 0.35 * p["eye_fold"] - 0.4 * max(p["shape_2"], 0), 0), 1)
-
-
-def _front(buffers: Buffers, scene: Scene) -> Bool[np.ndarray, "h w"]:
-    """Pixels of the head before the ears and below the hair's line."""
-    ahead = np.zeros(len(scene.faces) + 1, dtype=bool)  # one more for no face, -1
-    ahead[: len(_ahead())] = _ahead()
-    return np.asarray(ahead[buffers.nearest])
 
 
 @functools.cache

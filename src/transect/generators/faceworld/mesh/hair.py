@@ -180,7 +180,7 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
 
 def _thinning(name: str, p: Values) -> Float[np.ndarray, " n"]:
     """Short hair is shorter where it is soon lost."""
-    left = 1.02 - 0.95 * p["baldness"] - balding(asset().grooms[name].strands[:, 0])
+    left = 1.02 - 0.95 * p["baldness"] - _rooted(name)[0]
     return np.asarray(np.clip(3 * left, 0.25, 1)) if p["baldness"] > 0 else np.ones(len(left))
 
 
@@ -203,12 +203,19 @@ def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray,
     return made
 
 
+@functools.cache
+def _rooted(name: str) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """How early each strand is lost, and how far inside the hair's border it grows."""
+    at = asset().grooms[name].strands[:, 0]
+    return balding(at), hairline(at)
+
+
 def _kept(name: str, p: Values) -> np.ndarray:
     """Strands that hair loss and the hairline leave; a bald crown keeps a few."""
-    groom = asset().grooms[name]
-    at = groom.strands[:, 0]
-    lost = balding(at) * (0.92 + 0.16 * order(name)) > 1.02 - 0.95 * p["baldness"]
-    high = (hairline(at) < 0.06 * p["hairline"]) & (at[:, 2] > -0.75) & (p["hairline"] > 0)
+    early, inside = _rooted(name)
+    lost = early * (0.92 + 0.16 * order(name)) > 1.02 - 0.95 * p["baldness"]
+    ahead = asset().grooms[name].strands[:, 0, 2] > -0.75
+    high = (inside < 0.06 * p["hairline"]) & ahead & (p["hairline"] > 0)
     return np.asarray(~lost & ~high) if p["baldness"] > 0 else ~high
 
 

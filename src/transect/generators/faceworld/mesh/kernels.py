@@ -14,16 +14,19 @@ import numba
 import numpy as np
 from jaxtyping import Float, Int32, UInt8
 
-Compiled = TypeVar("Compiled", bound=Callable[..., None])
+Compiled = TypeVar("Compiled", bound=Callable[..., object])
 
 
 def compiled(function: Compiled) -> Compiled:
-    """The function as machine code, kept beside the package, in the user's cache, or nowhere if neither is writable."""
+    """The function as machine code, kept beside the package, in the user's cache, or nowhere if neither is writable.
+
+    It holds no references to its arrays, whose counting would cost half of its time, and so cannot make arrays.
+    """
     plain = inspect.unwrap(function)
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(plain)  # type: ignore[return-value]
+        return numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(plain)  # type: ignore[call-overload, no-any-return]
     except RuntimeError:  # Numba found no folder that it may write
-        return numba.njit(nogil=True, error_model="numpy")(plain)  # type: ignore[return-value]
+        return numba.njit(nogil=True, error_model="numpy", _nrt=False)(plain)  # type: ignore[call-overload, no-any-return]
 
 
 @compiled
@@ -52,7 +55,9 @@ def find_normals(
     points: Float[np.ndarray, "v 3"], faces: Int32[np.ndarray, "f 3"], out: Float[np.ndarray, "v 3"]
 ) -> None:
     """Unit normals of vertices: the sum of their faces' normals, each as long as twice its area."""
-    out[:] = 0
+    for v in range(out.shape[0]):
+        for c in range(3):
+            out[v, c] = 0
     for f in range(faces.shape[0]):
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
         ax, ay, az = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
@@ -69,6 +74,90 @@ def find_normals(
 
 
 @compiled
+def turn_points(
+    points: Float[np.ndarray, "v 3"],
+    rotation: Float[np.ndarray, "3 3"],
+    pivot: Float[np.ndarray, " 3"],
+    neck: Float[np.ndarray, " 2"],
+    out: Float[np.ndarray, "v 3"],
+) -> None:
+    """Points of the head, turned around the pivot; below the neck they follow less. neck: as in place_strands."""
+    for v in range(points.shape[0]):
+        x, y, z = points[v, 0], points[v, 1], points[v, 2]
+        follows = _follows(y, neck)
+        px, py, pz = x - pivot[0], y - pivot[1], z - pivot[2]
+        for k in range(3):
+            turned = pivot[k] + rotation[k, 0] * px + rotation[k, 1] * py + rotation[k, 2] * pz
+            out[v, k] = points[v, k] + (turned - points[v, k]) * follows
+
+
+@compiled
+def _follows(height: np.float32, neck: Float[np.ndarray, " 2"]) -> np.float32:
+    """How much of the head's turn a place of that height follows."""
+    one, above = np.float32(1), (height - neck[0]) / neck[1]
+    if above > np.float32(12):
+        return one
+    return np.float32(one / (one + np.exp(min(-above, np.float32(60)))))
+
+
+@compiled
+def enlarge(picture: Float[np.ndarray, "s s 3"], out: Float[np.ndarray, "h w 3"]) -> None:
+    """Each pixel as a square of points."""
+    points = out.shape[0] // picture.shape[0]
+    for y in range(picture.shape[0]):
+        for i in range(y * points, (y + 1) * points):
+            for x in range(picture.shape[1]):
+                for j in range(x * points, (x + 1) * points):
+                    for c in range(3):
+                        out[i, j, c] = picture[y, x, c]
+
+
+@compiled
+def shrink(picture: Float[np.ndarray, "h w 3"], out: Float[np.ndarray, "3 s s"]) -> None:
+    """The mean of each pixel's points."""
+    points = picture.shape[0] // out.shape[1]
+    share = np.float32(1) / np.float32(points * points)
+    for y in range(out.shape[1]):
+        for x in range(out.shape[2]):
+            for c in range(3):
+                total = np.float32(0)
+                for i in range(points):
+                    for j in range(points):
+                        total += picture[y * points + i, x * points + j, c]
+                out[c, y, x] = total * share
+
+
+@compiled
+def mix(  # noqa: C901
+    picture: Float[np.ndarray, "c h w"], taps: Float[np.ndarray, " r"], scale: Float[np.ndarray, " s"], size: int,
+    room: Float[np.ndarray, "h w"],
+) -> None:  # fmt: skip
+    """Blurs the first `size` rows and columns of each channel in place. taps: weights by distance; scale: by place."""
+    reach = taps.shape[0]
+    for c in range(picture.shape[0]):
+        for y in range(size):
+            for x in range(size):
+                room[y, x] = taps[0] * picture[c, y, x]
+            for step in range(1, min(reach, size)):
+                for x in range(size - step):
+                    room[y, x] += taps[step] * picture[c, y, x + step]
+                for x in range(step, size):
+                    room[y, x] += taps[step] * picture[c, y, x - step]
+            for x in range(size):
+                room[y, x] *= scale[x]
+        for y in range(size):
+            for x in range(size):
+                picture[c, y, x] = taps[0] * room[y, x]
+            for step in range(1, min(reach, size)):
+                for other in (y - step, y + step):
+                    if 0 <= other < size:
+                        for x in range(size):
+                            picture[c, y, x] += taps[step] * room[other, x]
+            for x in range(size):
+                picture[c, y, x] *= scale[y]
+
+
+@compiled
 def rasterize(
     screen: Float[np.ndarray, "v 3"],
     faces: Int32[np.ndarray, "f 3"],
@@ -78,9 +167,9 @@ def rasterize(
 ) -> None:
     """A z-buffer: the nearest face of each pixel that faces the viewer, and its first two barycentric weights."""
     height, width = depth.shape
-    half = np.float32(0.5)
+    half, least = np.float32(0.5), np.float32(-1e-5)
     for f in range(faces.shape[0]):
-        a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+        a, b, c = np.uint32(faces[f, 0]), np.uint32(faces[f, 1]), np.uint32(faces[f, 2])
         ax, ay, bx, by = screen[a, 0], screen[a, 1], screen[b, 0], screen[b, 1]
         cx, cy = screen[c, 0], screen[c, 1]
         area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay)
@@ -96,17 +185,23 @@ def rasterize(
         )
         if right < left or bottom < top:
             continue
+        # Weights change by constants from column to column and from row to row; edges of neighbors overlap a little.
         scale = np.float32(1) / area
+        px, py = np.float32(left) + half, np.float32(top) + half
+        first_here = ((bx - px) * (cy - py) - (cx - px) * (by - py)) * scale
+        second_here = ((cx - px) * (ay - py) - (ax - px) * (cy - py)) * scale
+        first_across, first_down = (by - cy) * scale, (cx - bx) * scale
+        second_across, second_down = (cy - ay) * scale, (ax - cx) * scale
+        az, bz, cz = screen[a, 2], screen[b, 2], screen[c, 2]
         for y in range(top, bottom + 1):
-            py = y + half
             for x in range(left, right + 1):
-                px = x + half
-                first = ((bx - px) * (cy - py) - (cx - px) * (by - py)) * scale
-                second = ((cx - px) * (ay - py) - (ax - px) * (cy - py)) * scale
+                right_of, below = np.float32(x - left), np.float32(y - top)
+                first = first_here + first_across * right_of + first_down * below
+                second = second_here + second_across * right_of + second_down * below
                 third = np.float32(1) - first - second
-                if first < 0 or second < 0 or third < 0:
+                if first < least or second < least or third < least:
                     continue
-                z = first * screen[a, 2] + second * screen[b, 2] + third * screen[c, 2]
+                z = first * az + second * bz + third * cz
                 if z > depth[y, x]:
                     depth[y, x] = z
                     nearest[y, x] = f
@@ -178,7 +273,6 @@ def place_strands(
     counts: how many points that gives, detail times as many as it has; the others stay unwritten. neck, camera: as
     Pose.turn and Pose.project use them: height and width of the bend; middle, its height, distance and focal length.
     """
-    one = np.float32(1)
     most = strands.shape[1]
     for s in range(strands.shape[0]):
         first, last = spans[s, 0], min(spans[s, 1], np.float32(most - 1))
@@ -200,7 +294,7 @@ def place_strands(
             x = rx + sx + (strands[s, i, 0] + t * (strands[s, i + 1, 0] - strands[s, i, 0]) - rx) * grown
             y = ry + sy + (strands[s, i, 1] + t * (strands[s, i + 1, 1] - strands[s, i, 1]) - ry) * grown
             z = rz + sz + (strands[s, i, 2] + t * (strands[s, i + 1, 2] - strands[s, i, 2]) - rz) * grown
-            follows = one / (one + np.exp(min(-(y - neck[0]) / neck[1], np.float32(60))))
+            follows = _follows(y, neck)
             px, py, pz = x - pivot[0], y - pivot[1], z - pivot[2]
             tx = pivot[0] + rotation[0, 0] * px + rotation[0, 1] * py + rotation[0, 2] * pz
             ty = pivot[1] + rotation[1, 0] * px + rotation[1, 1] * py + rotation[1, 2] * pz
@@ -287,37 +381,56 @@ def light_volume(  # noqa: C901
 
 
 @compiled
-def read_volume(
-    points: Float[np.ndarray, "n k 3"],
-    counts: Int32[np.ndarray, " n"],
-    corner: Float[np.ndarray, " 3"],
-    cell: float,
-    volume: Float[np.ndarray, "a b c 3"],
-    out: Float[np.ndarray, "n k 3"],
-) -> None:
-    """The volume's three values at each point, between the middles of its cells; those of its border beyond it."""
-    half = np.float32(0.5)
+def _within(
+    x: np.float32, y: np.float32, z: np.float32, corner: Float[np.ndarray, " 4"], volume: Float[np.ndarray, "a b c 3"]
+) -> tuple[np.float32, np.float32, np.float32]:
+    """The volume's three values at a place, between the middles of its cells; those of its border beyond it."""
+    half, zero, one, least = np.float32(0.5), np.float32(0), np.float32(1), np.float32(1.001)
     a, b, c = volume.shape[:3]
+    u = min(max((x - corner[0]) / corner[3] - half, zero), np.float32(a) - least)
+    v = min(max((y - corner[1]) / corner[3] - half, zero), np.float32(b) - least)
+    w = min(max((z - corner[2]) / corner[3] - half, zero), np.float32(c) - least)
+    i, j, m = int(u), int(v), int(w)
+    u, v, w = u - np.float32(i), v - np.float32(j), w - np.float32(m)
+    first, second, third = zero, zero, zero
+    for di in range(2):
+        for dj in range(2):
+            for dm in range(2):
+                share = (u if di else one - u) * (v if dj else one - v) * (w if dm else one - w)
+                first += share * volume[i + di, j + dj, m + dm, 0]
+                second += share * volume[i + di, j + dj, m + dm, 1]
+                third += share * volume[i + di, j + dj, m + dm, 2]
+    return first, second, third
+
+
+@compiled
+def read_volume(
+    points: Float[np.ndarray, "n 3"],
+    corner: Float[np.ndarray, " 4"],
+    volume: Float[np.ndarray, "a b c 3"],
+    out: Float[np.ndarray, "n 3"],
+) -> None:
+    """The volume's three values at each point. corner: the volume's lowest, and the width of its cells."""
     for s in range(points.shape[0]):
-        for i in range(counts[s]):
-            u = min(max((points[s, i, 0] - corner[0]) / np.float32(cell) - half, np.float32(0)), np.float32(a - 1.001))
-            v = min(max((points[s, i, 1] - corner[1]) / np.float32(cell) - half, np.float32(0)), np.float32(b - 1.001))
-            w = min(max((points[s, i, 2] - corner[2]) / np.float32(cell) - half, np.float32(0)), np.float32(c - 1.001))
-            x, y, z = int(u), int(v), int(w)
-            u, v, w = u - np.float32(x), v - np.float32(y), w - np.float32(z)
-            for k in range(3):
-                near = (volume[x, y, z, k] * (1 - u) + volume[x + 1, y, z, k] * u) * (1 - v)
-                near += (volume[x, y + 1, z, k] * (1 - u) + volume[x + 1, y + 1, z, k] * u) * v
-                far = (volume[x, y, z + 1, k] * (1 - u) + volume[x + 1, y, z + 1, k] * u) * (1 - v)
-                far += (volume[x, y + 1, z + 1, k] * (1 - u) + volume[x + 1, y + 1, z + 1, k] * u) * v
-                out[s, i, k] = near * (1 - w) + far * w
+        out[s, 0], out[s, 1], out[s, 2] = _within(points[s, 0], points[s, 1], points[s, 2], corner, volume)
+
+
+@compiled
+def _hidden(x: np.float32, y: np.float32, z: np.float32, solid: Float[np.ndarray, "h w"]) -> bool:
+    """Whether a point lies behind what is drawn at its pixel, or at the border's nearest."""
+    px, py = min(max(int(x), 0), solid.shape[1] - 1), min(max(int(y), 0), solid.shape[0] - 1)
+    return bool(z <= solid[py, px])
 
 
 @compiled
 def light_strands(
     points: Float[np.ndarray, "n k 3"],
+    screen: Float[np.ndarray, "n k 3"],
     counts: Int32[np.ndarray, " n"],
-    seen: Float[np.ndarray, "n k 2"],
+    solid: Float[np.ndarray, "h w"],
+    corner: Float[np.ndarray, " 4"],
+    volume: Float[np.ndarray, "a b c 3"],
+    passed: float,
     shade: Float[np.ndarray, " n"],
     pigment: Float[np.ndarray, " 3"],
     light: Float[np.ndarray, "4 3"],
@@ -327,18 +440,34 @@ def light_strands(
     """Radiance of points of strands: a diffuse share, a white lobe shifted to the tip and one in the hair's own color
     shifted to the root (Marschner et al. 2003, doi:10.1145/882262.882345, by the tangents of Scheuermann 2004).
 
-    seen: share of the key light and of the sky at each point. shade: factor on each strand's pigment. light: direction,
-    key color, ambient color, middle of the hair's mass.
+    Points of pieces that are hidden, as paint_strands finds, stay unwritten. corner, volume: as in read_volume, of what
+    the hair leaves of light; passed: how dark its strands are, below 0 for hair that does not shade itself. shade:
+    factor on each strand's pigment. light: direction, key color, ambient color, middle of the hair's mass.
     """
     one, zero, half = np.float32(1), np.float32(0), np.float32(0.5)
     hx, hy, hz = light[0, 0], light[0, 1], light[0, 2] + one
     scale = one / np.sqrt(hx * hx + hy * hy + hz * hz + np.float32(1e-6))
     hx, hy, hz = hx * scale, hy * scale, hz * scale
+    dark, most, nearer, gloss = np.float32(passed), points.shape[1], np.float32(0.03), np.float32(shine)
     for s in range(points.shape[0]):
         count = counts[s]
         # A fixed jitter of each strand's scales keeps highlights from being one line.
         turn = np.float32(0.10) * np.float32((s * 7919) % 97 - 48) / np.float32(48)
+        after = _hidden(screen[s, 0, 0], screen[s, 0, 1], screen[s, 0, 2] + nearer, solid)
+        here = True
         for i in range(count):
+            before, here, after = here, after, True
+            if i + 1 < count:
+                after = _hidden(screen[s, i + 1, 0], screen[s, i + 1, 1], screen[s, i + 1, 2] + nearer, solid)
+            if before and here and after:
+                continue
+            if dark < zero:
+                key_seen = np.float32(0.55) + np.float32(0.45) * np.sqrt(np.float32(i) / np.float32(most - 1))
+                sky_seen = key_seen
+            else:
+                _, key_seen, sky_seen = _within(points[s, i, 0], points[s, i, 1], points[s, i, 2], corner, volume)
+                key_seen = np.exp(-dark * np.float32(1.1) * key_seen)
+                sky_seen = min(max(np.float32(1.5) * sky_seen, zero), one) ** (half + np.float32(0.8) * dark)
             a, b = max(0, i - 1), min(count - 1, i + 1)
             tx, ty = points[s, b, 0] - points[s, a, 0], points[s, b, 1] - points[s, a, 1]
             tz = points[s, b, 2] - points[s, a, 2]
@@ -374,9 +503,9 @@ def light_strands(
             sky = half + half * ny
             for c in range(3):
                 own = pigment[c] * shade[s]
-                mirrored = shine * front * (np.float32(0.095) * first + np.float32(0.65) * own * second)
-                key = (own * np.float32(1.15) * body + mirrored) * seen[s, i, 0]
-                around = (own + np.float32(0.004) * shine) * (np.float32(0.55) + np.float32(0.45) * sky) * seen[s, i, 1]
+                mirrored = gloss * front * (np.float32(0.095) * first + np.float32(0.65) * own * second)
+                key = (own * np.float32(1.15) * body + mirrored) * key_seen
+                around = (own + np.float32(0.004) * gloss) * (np.float32(0.55) + np.float32(0.45) * sky) * sky_seen
                 out[s, i, c] = key * light[1, c] + around * light[2, c]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from jaxtyping import Float, Int32, UInt8
+from jaxtyping import Float, Int8, Int32, UInt8
 from scipy.ndimage import gaussian_filter
 
 from transect.generators.faceworld.mesh.kernels import compiled
@@ -16,12 +16,13 @@ SKIN, LEFT_EYE, RIGHT_EYE, UPPER_TEETH, LOWER_TEETH, TONGUE, LASH, HAT, FRAME, E
 NOTHING, BARE, LIPS, EYE, HAIR, CLOTH, HEADWEAR, SPECTACLES, RING, BEARD = range(10)
 """What a pixel of the drawing shows. Lips: and what is between them."""
 
-_SCATTERED = 512
+_SCATTERED, _STEP = 512, np.float32(1 / 24)
+"""Width of the tile of relief, whose whole values are so many steps: in bytes it fits a core's cache."""
 
 
 @functools.cache
-def pores() -> Float[np.ndarray, "d d 3"]:
-    """A tile of skin's fine relief: its slopes in x and y and its height, each of variance 1."""
+def pores() -> Int8[np.ndarray, "d d 3"]:
+    """A tile of skin's fine relief: its slopes in x and y and its height, each of variance 1 / _STEP²."""
     draws = np.random.Generator(np.random.Philox(key=3))
     height = np.zeros((_SCATTERED, _SCATTERED))
     for width, share in ((1.2, 0.5), (2.5, 1.0), (5.0, 0.7)):
@@ -31,7 +32,8 @@ def pores() -> Float[np.ndarray, "d d 3"]:
     height = (height - height.mean()) / height.std()
     across = np.roll(height, -1, 1) - np.roll(height, 1, 1)
     down = np.roll(height, -1, 0) - np.roll(height, 1, 0)
-    return np.stack([across / across.std(), down / down.std(), height], -1).astype(np.float32)
+    relief = np.stack([across / across.std(), down / down.std(), height], -1)
+    return np.rint(relief / _STEP).clip(-127, 127).astype(np.int8)
 
 
 @compiled
@@ -41,6 +43,7 @@ def find_hollows(
     starts: Int32[np.ndarray, " v1"],
     near: Int32[np.ndarray, " e"],
     steps: int,
+    room: Float[np.ndarray, "2 v 3"],
     out: Float[np.ndarray, " v"],
 ) -> None:
     """How far each vertex lies below its surroundings, on three scales: folds, sockets, the sides of a nose.
@@ -48,8 +51,11 @@ def find_hollows(
     The surroundings are what is left of the shape after 1, 3 and `steps` rounds of averaging over neighbors.
     """
     count = starts.shape[0] - 1
-    smooth, scratch = points.copy(), points.copy()
-    out[:] = 0
+    smooth, scratch = room[0], room[1]
+    for v in range(count):
+        out[v] = 0
+        for c in range(3):
+            smooth[v, c] = scratch[v, c] = points[v, c]
     for step in range(1, steps + 1):
         for v in range(count):
             first, end = starts[v], starts[v + 1]
@@ -90,275 +96,400 @@ def spread(
                 values[v] = np.float32(0.5) * (values[v] + total / np.float32(end - first))
 
 
+REST, NORMAL, POSED, LIGHT, ALBEDO, SURFACE = 0, 3, 6, 9, 12, 15
+"""Where the columns of a vertex begin; six of its surface are the last."""
+
+
+@compiled
+def _gather(
+    face: Int32[np.ndarray, " 3"],
+    weights: Float[np.ndarray, " 2"],
+    vertices: Float[np.ndarray, "v 21"],
+    at: Float[np.ndarray, " 21"],
+) -> None:  # fmt: skip
+    """What a face's vertices say of one of its points."""
+    a, b, c = np.uint32(face[0]), np.uint32(face[1]), np.uint32(face[2])
+    u, v = weights[0], weights[1]
+    w = np.float32(1) - u - v
+    for k in range(21):
+        at[k] = u * vertices[a, k] + v * vertices[b, k] + w * vertices[c, k]
+
+
+@compiled
+def _square(value: np.float32) -> np.float32:
+    return value * value
+
+
+@compiled
+def _bump(value: np.float32) -> np.float32:
+    """exp(-value²), and 0 where that is below 1e-4."""
+    return np.float32(np.exp(-value * value)) if abs(value) < np.float32(3.04) else np.float32(0)
+
+
+@compiled
+def _reached(
+    at: Float[np.ndarray, " 21"], lamp: Float[np.ndarray, "10 3"], shadow: Float[np.ndarray, "m m"], facing: np.float32
+) -> np.float32:
+    """The share of the key light that reaches a point: nine points of its shadow, and what hair leaves."""
+    if facing <= np.float32(-0.35):
+        return np.float32(0)
+    far, one, half = shadow.shape[0], np.float32(1), np.float32(0.5)
+    scale, step = lamp[5, 1], np.float32(0.8) + np.float32(2.2) * lamp[5, 0]
+    off = np.float32(0.045)
+    sx, sy, sz = at[6] + off * at[3], at[7] + off * at[4], at[8] + off * at[5]
+    across = half * np.float32(far) + (sx * lamp[6, 0] + sy * lamp[6, 1] + sz * lamp[6, 2]) * scale
+    down = half * np.float32(far) - (sx * lamp[7, 0] + sy * lamp[7, 1] + sz * lamp[7, 2] + np.float32(0.3)) * scale
+    near = sx * lamp[8, 0] + sy * lamp[8, 1] + sz * lamp[8, 2] + lamp[5, 2]
+    lit = np.float32(0)
+    for dy in (-one, np.float32(0), one):
+        for dx in (-one, np.float32(0), one):
+            i = min(far - 1, max(0, int(across + step * (dx + np.float32(0.3) * dy))))
+            j = min(far - 1, max(0, int(down + step * (dy - np.float32(0.3) * dx))))
+            if shadow[j, i] < near:
+                lit += one
+    return np.float32(lit * np.float32(1 / 9) * at[20])
+
+
+@compiled
+def _shade_eye(
+    at: Float[np.ndarray, " 21"], number: int, above: int, wet: bool, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
+    eyes: Float[np.ndarray, "4 3"], look: Float[np.ndarray, " 8"], out: Float[np.ndarray, " 3"],
+) -> None:  # fmt: skip
+    """An eye; above: how many points of it lie over this one; wet: whether the lower lid is next to it."""
+    zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
+    px, py, pz = at[6] - eyes[number, 0], at[7] - eyes[number, 1], at[8] - eyes[number, 2]
+    scale = one / np.sqrt(px * px + py * py + pz * pz)
+    px, py, pz = px * scale, py * scale, pz * scale
+    ahead = px * eyes[2, 0] + py * eyes[2, 1] + pz * eyes[2, 2]
+    angle = np.arccos(min(one, max(-one, ahead)))
+    soft = max(np.float32(0.04), np.float32(5) / look[5])
+    iris = min(one, max(zero, (np.float32(0.45) + half * soft - angle) / soft))
+    pupil = min(one, max(zero, (np.float32(0.165) + half * soft - angle) / soft))
+    ring = _bump((angle - np.float32(0.44)) / np.float32(0.07))
+    turn = np.arctan2(py - eyes[2, 1], px - eyes[2, 0])
+    fibers = np.float32(0.9) + np.float32(0.25) * np.sin(
+        turn * np.float32(23) + np.float32(3) * np.sin(turn * np.float32(9))
+    )
+    fibers *= np.float32(0.55) + np.float32(1.3) * angle
+    # Light that the cornea gathers opposite to where it comes from.
+    across = (px - eyes[2, 0] * ahead) * lamp[0, 0] + (py - eyes[2, 1] * ahead) * lamp[0, 1]
+    fibers *= max(np.float32(0.45), one - np.float32(1.6) * across)
+    dark = (one - np.float32(0.6) * ring * iris) * (one - np.float32(0.97) * pupil)
+    vein = one - np.float32(0.30) * min(one, max(zero, angle - np.float32(0.50)))
+    below = np.float32(above) / look[5]
+    lid = one - np.float32(0.80) * np.exp(-below * np.float32(14))
+    corner = one - np.float32(0.55) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
+    turned = max(zero, (px * lamp[0, 0] + py * lamp[0, 1] + pz * lamp[0, 2] + np.float32(0.45)) / np.float32(1.45))
+    cx, cy, cz = px, py, pz
+    if angle < np.float32(0.46):  # the cornea bulges
+        cx, cy, cz = px - half * eyes[2, 0], py - half * eyes[2, 1], pz - half * eyes[2, 2]
+        scale = one / np.sqrt(cx * cx + cy * cy + cz * cz)
+        cx, cy, cz = cx * scale, cy * scale, cz * scale
+    mirrored = cx * lamp[1, 0] + cy * lamp[1, 1] + cz * lamp[1, 2]
+    size = np.float32(0.989) - np.float32(0.012) * lamp[5, 0]
+    spot = min(one, max(zero, (mirrored - size) / np.float32(0.006)))
+    spot *= np.float32(0.3) + np.float32(0.7) * lit
+    window = np.float32(0.03) * max(zero, cy) * (one - half * pupil)
+    moist = np.float32(0.10) * (np.float32(0.3) + np.float32(0.7) * lit) if wet else zero
+    for k in range(3):
+        white = look[3] * (vein if k else one) * (one if k == 0 else np.float32(0.94 if k == 1 else 0.90))
+        own = white * (one - iris) + eyes[3, k] * fibers * iris
+        e = at[9 + k] + lamp[2, k] * turned * (np.float32(0.25) + np.float32(0.75) * lit)
+        shine = spot * np.float32(0.75) * lamp[2, k] + (window + np.float32(0.35) * moist) * e
+        out[k] = own * dark * e * lid * corner + shine * min(one, lid + np.float32(0.2))
+
+
+@compiled
+def _shade_other(
+    at: Float[np.ndarray, " 21"], part: int, facing: np.float32, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
+    fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
+) -> None:  # fmt: skip
+    """Teeth, tongue, hats, frames and earrings."""
+    zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
+    mask = fine.shape[0] - 1
+    lobe = max(zero, at[3] * lamp[1, 0] + at[4] * lamp[1, 1] + at[5] * lamp[1, 2])
+    for _ in range(5):
+        lobe *= lobe
+    weave = one
+    if part == 7:  # cloth
+        i = int((at[0] + half * at[2]) * np.float32(300)) & mask
+        j = int((at[1] - np.float32(0.3) * at[2]) * np.float32(300)) & mask
+        raised = np.float32(np.int32(fine[j, i, 0]) + np.int32(fine[j, i, 2]))
+        weave = max(half, one + np.float32(0.05) * _STEP * raised)
+    if part == 3 or part == 4:  # between one tooth and the next, and towards the gums
+        beside = abs(at[0]) / (np.float32(0.115) if part == 3 else np.float32(0.085))
+        beside = abs(beside - np.floor(beside + half))
+        weave = one - np.float32(0.35) * _bump(beside / np.float32(0.07))
+    direct = max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit if part > 6 else zero
+    shine = at[15] * lobe * (lit if part > 6 else at[19])
+    for k in range(3):
+        out[k] = weave * at[12 + k] * (at[9 + k] + lamp[2, k] * direct) + shine * lamp[2, k]
+
+
+@compiled
+def _neckline(x: np.float32, z: np.float32, cloth: Float[np.ndarray, "3 3"]) -> np.float32:
+    """The height below which clothes cover a place of the head at rest."""
+    zero, one = np.float32(0), np.float32(1)
+    side, kind, neck = abs(x), int(cloth[2, 1]), cloth[2, 0]
+    if kind == 1 and z > np.float32(-1.6):
+        neck -= np.float32(1.1) * max(zero, np.float32(0.75) - side)
+    elif kind == 2:
+        neck += np.float32(0.35) * min(one, side)
+        if z > np.float32(-1.6):
+            neck -= np.float32(0.9) * max(zero, np.float32(0.5) - side)
+    elif kind == 0:
+        neck += np.float32(0.16) * side - np.float32(0.20) * min(one, max(zero, z + np.float32(1.3)))
+    return np.float32(neck)
+
+
+@compiled
+def _shade_clothes(
+    at: Float[np.ndarray, " 21"], facing: np.float32, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
+    cloth: Float[np.ndarray, "3 3"], out: Float[np.ndarray, " 3"],
+) -> None:  # fmt: skip
+    """Clothes with their hem, folds and pattern."""
+    zero, one, half, four = np.float32(0), np.float32(1), np.float32(0.5), np.float32(4)
+    rx, ry = at[0], at[1]
+    hem = one - np.float32(0.35) * _bump((_neckline(rx, at[2], cloth) - ry - np.float32(0.10)) / np.float32(0.02))
+    fold = np.float32(0.05) * np.sin(rx * np.float32(5) + np.float32(3) * ry)
+    fold += np.float32(0.04) * np.sin(rx * np.float32(11) - np.float32(5) * ry)
+    pattern = int(cloth[2, 2])
+    share = zero
+    if pattern:
+        share = half + half * np.tanh(four * np.sin(ry * np.float32(19)))
+        if pattern == 2:
+            share = half * (share + half + half * np.tanh(four * np.sin(rx * np.float32(19))))
+    direct = max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit
+    for k in range(3):
+        own = cloth[0, k] + (cloth[1, k] - cloth[0, k]) * np.float32(0.8) * share
+        out[k] = own * (at[9 + k] + lamp[2, k] * direct) * hem * (one + fold)
+
+
+@compiled
+def _find_relief(
+    places: Float[np.ndarray, "n 3"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 6"]
+) -> None:
+    """Fine relief on three scales by the place at rest, averaged over places.
+
+    Slopes across and down, depth of the two finer scales, depth and slope of the third, and how red the skin is.
+    """
+    mask, share, less = fine.shape[0] - 1, _STEP / np.float32(places.shape[0]), np.float32(0.7)
+    for k in range(6):
+        out[k] = 0
+    for n in range(places.shape[0]):
+        x, y, z = places[n, 0], places[n, 1], places[n, 2]
+        over, down = x - (z if x > 0 else -z), y + np.float32(0.6) * z
+        i, j = np.uint32(int(over * np.float32(420)) & mask), np.uint32(int(down * np.float32(420)) & mask)
+        gx, gy, deep = np.int32(fine[j, i, 0]), np.int32(fine[j, i, 1]), np.int32(fine[j, i, 2])
+        i, j = np.uint32(int(over * np.float32(170)) & mask), np.uint32(int(down * np.float32(170)) & mask)
+        gx, gy, deep = gx + fine[j, i, 0], gy + fine[j, i, 1], deep + fine[j, i, 2]
+        i, j = np.uint32(int(over * np.float32(70)) & mask), np.uint32(int(down * np.float32(70)) & mask)
+        out[0] += share * (np.float32(gx) + less * np.float32(fine[j, i, 0]))
+        out[1] += share * (np.float32(gy) + less * np.float32(fine[j, i, 1]))
+        out[2] += share * np.float32(deep)
+        out[3] += share * np.float32(fine[j, i, 2])
+        out[4] += share * np.float32(fine[j, i, 0])
+        out[5] += share * np.float32(fine[i, j, 2])
+
+
+@compiled
+def _wrinkle(  # noqa: C901
+    at: Float[np.ndarray, " 3"], wave: np.float32, look: Float[np.ndarray, " 8"], out: Float[np.ndarray, " 3"]
+) -> None:
+    """Lines that age and the face's muscles draw at a place: adds to both slopes, and what falls into hollows."""
+    zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
+    rx, ry, rz, old, smile = at[0], at[1], at[2], look[1], look[6]
+    side = abs(rx)
+    gx, gy, hole = zero, zero, zero
+    if ry > np.float32(0.62) and ry < np.float32(1.25) and side < one and (old > 0 or look[2] > 0):
+        above = min(one, (ry - np.float32(0.62)) * np.float32(6))
+        above *= min(one, (np.float32(1.25) - ry) * np.float32(5)) * (one - side * side)
+        brow = (old * half + max(zero, look[2]) * (np.float32(0.06) + half * old)) * above
+        turn = ry * np.float32(34) + np.float32(2) * np.sin(rx * np.float32(2.3) + look[4]) + look[4] + half * wave
+        gy += np.float32(0.40) * brow * np.cos(turn) * (half + half * np.sin(rx * np.float32(3) + look[4]))
+    if (old > 0 or smile > 0) and abs(ry) < np.float32(0.55) and rz > np.float32(-1.2):
+        ox, oy = side - np.float32(0.70), ry + np.float32(0.06)
+        if ox > 0:
+            crow = _bump((np.sqrt(ox * ox + oy * oy) - np.float32(0.22)) / np.float32(0.12))
+            crow *= old * np.float32(0.6) + smile * (np.float32(0.06) + np.float32(0.3) * old)
+            if crow > 0:
+                gy += half * crow * np.cos(np.float32(13) * np.arctan2(oy, ox) + look[4])
+        bag = _bump((ry + np.float32(0.30)) / np.float32(0.05))
+        if bag > 0:
+            gy += np.float32(0.35) * old * bag * _bump((side - np.float32(0.48)) / np.float32(0.2))
+    # Nostrils, the wings' edges, the fold from nose to mouth and the lid's crease.
+    if side < np.float32(0.75) and rz > zero:
+        if ry < np.float32(-0.6) and ry > np.float32(-1.3):
+            ox, oy = (side - np.float32(0.125)) / np.float32(0.060), (ry + np.float32(0.792)) / np.float32(0.026)
+            if rz > np.float32(0.4):
+                hole = np.float32(0.80) * _bump(ox) * _bump(oy)
+            edge = max(zero, one - side * np.float32(4))
+            if edge > 0:
+                hole += np.float32(0.30) * _bump((ry + np.float32(0.845)) / np.float32(0.05)) * edge
+            ox, oy = (side - np.float32(0.315)) / np.float32(0.030), (ry + np.float32(0.74)) / np.float32(0.085)
+            hole += np.float32(0.22) * _bump(ox) * _bump(oy)
+            path = np.float32(0.30) - np.float32(0.42) * (ry + np.float32(0.72))
+            ox, oy = (side - path) / np.float32(0.045), (ry + np.float32(0.93)) / np.float32(0.20)
+            line = _bump(ox)
+            if line > 0:
+                line *= _bump(oy) * (np.float32(0.10) + np.float32(0.55) * old + np.float32(0.25) * smile)
+                fold = line * ox
+                gx -= np.float32(0.9) * (fold if rx > 0 else -fold)
+                hole += np.float32(0.22) * line
+        elif ry > zero and ry < np.float32(0.3):
+            ox = (side - np.float32(0.52)) / np.float32(0.20)
+            oy = (ry - np.float32(0.135) + np.float32(0.05) * ox * ox) / np.float32(0.016)
+            hole = look[7] * _bump(oy) * max(zero, one - np.float32(0.45) * ox * ox)
+    out[0] += gx
+    out[1] += gy
+    out[2] += hole
+
+
+@compiled
+def _shade_skin(
+    at: Float[np.ndarray, " 21"], places: Float[np.ndarray, "n 3"], facing: np.float32, lit: np.float32,
+    lamp: Float[np.ndarray, "10 3"], look: Float[np.ndarray, " 8"], fine: Int8[np.ndarray, "d d 3"],
+    relief: Float[np.ndarray, " 6"], lines: Float[np.ndarray, " 3"], out: Float[np.ndarray, " 3"],
+) -> None:  # fmt: skip
+    """Skin and lips. places: at rest, over which relief is averaged; relief, lines: room for them."""
+    zero, one = np.float32(0), np.float32(1)
+    _find_relief(places, fine, relief)
+    for k in range(3):
+        lines[k] = 0
+    for n in range(places.shape[0]):
+        _wrinkle(places[n], relief[4], look, lines)
+    share = one / np.float32(places.shape[0])
+    gx, gy, hole = look[0] * relief[0] + share * lines[0], look[0] * relief[1] + share * lines[1], share * lines[2]
+    hole = min(hole, one)
+    mottled = one + look[0] * (np.float32(0.45) * relief[2] + np.float32(0.3) * relief[3])
+    nx, ny, nz = at[3], at[4], at[5]
+    bx, by = nx + gx, ny + gy
+    scale = one / np.sqrt(bx * bx + by * by + nz * nz)
+    bx, by, bz = bx * scale, by * scale, nz * scale
+    bumped = bx * lamp[0, 0] + by * lamp[0, 1] + bz * lamp[0, 2]
+    spread_lit, seen, gloss, inside = at[16], at[19], at[15], at[18]
+    wide = _square(_square(_square(max(zero, bx * lamp[1, 0] + by * lamp[1, 1] + bz * lamp[1, 2]))))
+    narrow = wide * wide * wide
+    turned = _square(one - min(one, max(zero, nz)))
+    edge = gloss * (np.float32(0.035) + np.float32(0.45) * turned * turned * turned)
+    shine = edge * lit * seen * (np.float32(1.2) * narrow + wide)
+    behind = max(zero, bx * lamp[3, 0] + by * lamp[3, 1] + bz * lamp[3, 2])
+    sky = edge * seen * np.float32(0.22) * max(zero, np.float32(0.45) + np.float32(0.55) * by)
+    sky = (sky + edge * np.float32(1.5) * behind * lamp[4, 1]) / max(at[10], np.float32(0.05))
+    raised = max(np.float32(0.4), one + np.float32(0.6) * (gx * lamp[0, 0] + gy)) * mottled
+    dark = (one - np.float32(0.96) * inside) * mottled
+    red = one - np.float32(0.022) * relief[5]
+    for k in range(3):
+        own = at[12 + k] * (red if k else one) * (one - hole * (one if k else np.float32(0.86))) * dark
+        smooth = np.float32(0.60) if k == 0 else (np.float32(0.30) if k == 1 else np.float32(0.20))
+        creep = lamp[9, k]
+        given = max(zero, (bumped + (facing - bumped) * smooth + creep) / (one + creep))
+        through = lit + (spread_lit - lit) * (smooth + np.float32(0.1))
+        e = at[9 + k] * raised + lamp[2, k] * given * through * (np.float32(0.35) + np.float32(0.65) * seen)
+        e += lamp[4, k] * behind * seen
+        out[k] = own * e + shine * lamp[2, k] + sky * at[11 if k == 2 else 10]
+
+
+@compiled
+def _label_of(part: int, place: Float[np.ndarray, " 3"], lip: np.float32, inside: np.float32, neck: np.float32) -> int:
+    """What a point of a part shows."""
+    if part == 0:
+        if place[1] < neck:
+            return 5
+        return 2 if lip > 0 or inside > np.float32(0.5) else 1
+    if part < 3:
+        return 3
+    return 2 if part < 6 else (6 if part == 7 else (7 if part == 8 else 8))
+
+
 @compiled
 def shade(  # noqa: C901
     nearest: Int32[np.ndarray, "h w"],
+    depth: Float[np.ndarray, "h w"],
     weights: Float[np.ndarray, "h w 2"],
     faces: Int32[np.ndarray, "f 3"],
     parts: UInt8[np.ndarray, " f"],
-    posed: Float[np.ndarray, "v 3"],
-    rest: Float[np.ndarray, "v 3"],
-    normals: Float[np.ndarray, "v 3"],
-    light: Float[np.ndarray, "v 3"],
-    albedo: Float[np.ndarray, "v 3"],
-    surface: Float[np.ndarray, "v 6"],
+    vertices: Float[np.ndarray, "v 21"],
     lamp: Float[np.ndarray, "10 3"],
     shadow: Float[np.ndarray, "m m"],
     eyes: Float[np.ndarray, "4 3"],
     cloth: Float[np.ndarray, "3 3"],
     look: Float[np.ndarray, " 8"],
-    fine: Float[np.ndarray, "d d 3"],
+    fine: Int8[np.ndarray, "d d 3"],
     picture: Float[np.ndarray, "h w 3"],
     label: UInt8[np.ndarray, "h w"],
+    room: Float[np.ndarray, "9 21"],
+    counts: Int32[np.ndarray, "4 w"],
 ) -> None:
-    """Radiance and label of every pixel with a face.
+    """Radiance and label of every point with a face. Points two by two are shaded at once, with relief averaged over
+    all four, where they show the same and lie at one depth.
 
-    light: of the surroundings, by vertex. surface: gloss, share of the key light spread under the skin, share of lip,
-    of the mouth's inside, share of the surroundings that a vertex sees, and of the key light that hair leaves. lamp:
+    vertices: place at rest, normal, place in pose, light of the surroundings, albedo, and the surface: gloss, share of
+    the key light spread under the skin, share of lip, of the mouth's inside, share of the surroundings that a vertex
+    sees, and of the key light that hair leaves. lamp:
     direction, half vector and irradiance of the key light; direction and irradiance of the light from behind; softness
     of the key light, pixels of its shadow a unit, bias of the shadow; axes of the shadow's picture; how far the light
     creeps around by color. eyes: centers of both, direction of the gaze, color of the iris. cloth: color, second
     color, neckline's height, kind, pattern. look: depth of pores, age 0..1, raised brows, sclera, phase of wrinkles,
-    pixels a unit, smile.
+    points a unit, smile, crease of the lid.
     """
     height, width = nearest.shape
-    tile, far = fine.shape[0], shadow.shape[0]
-    zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
-    soft_light, scale_light, bias = lamp[5, 0], lamp[5, 1], lamp[5, 2]
-    spread_by = np.float32(0.8) + np.float32(2.2) * soft_light
-    run = np.zeros(width, np.int32)
-    for y in range(height):
-        for x in range(width):
-            f = nearest[y, x]
-            if f < 0:
-                run[x] = 0
-                continue
-            a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-            u, v = weights[y, x, 0], weights[y, x, 1]
-            w = one - u - v
-            nx = u * normals[a, 0] + v * normals[b, 0] + w * normals[c, 0]
-            ny = u * normals[a, 1] + v * normals[b, 1] + w * normals[c, 1]
-            nz = u * normals[a, 2] + v * normals[b, 2] + w * normals[c, 2]
-            scale = one / np.sqrt(nx * nx + ny * ny + nz * nz)
-            nx, ny, nz = nx * scale, ny * scale, nz * scale
-            qx = u * posed[a, 0] + v * posed[b, 0] + w * posed[c, 0]
-            qy = u * posed[a, 1] + v * posed[b, 1] + w * posed[c, 1]
-            qz = u * posed[a, 2] + v * posed[b, 2] + w * posed[c, 2]
-            e0 = u * light[a, 0] + v * light[b, 0] + w * light[c, 0]
-            e1 = u * light[a, 1] + v * light[b, 1] + w * light[c, 1]
-            e2 = u * light[a, 2] + v * light[b, 2] + w * light[c, 2]
-            part = parts[f]
-            run[x] = run[x] + 1 if part == 1 or part == 2 else 0
-            facing = nx * lamp[0, 0] + ny * lamp[0, 1] + nz * lamp[0, 2]
-            lit = zero
-            if facing > np.float32(-0.35):  # the shadow of the key light, nine points around
-                sx, sy, sz = qx + np.float32(0.045) * nx, qy + np.float32(0.045) * ny, qz + np.float32(0.045) * nz
-                at_x = half * far + (sx * lamp[6, 0] + sy * lamp[6, 1] + sz * lamp[6, 2]) * scale_light
-                at_y = (
-                    half * far - (sx * lamp[7, 0] + sy * lamp[7, 1] + sz * lamp[7, 2] + np.float32(0.3)) * scale_light
-                )
-                at_z = sx * lamp[8, 0] + sy * lamp[8, 1] + sz * lamp[8, 2] + bias
-                for dy in range(-1, 2):
-                    for dx in range(-1, 2):
-                        i = min(far - 1, max(0, int(at_x + spread_by * (dx + np.float32(0.3) * dy))))
-                        j = min(far - 1, max(0, int(at_y + spread_by * (dy - np.float32(0.3) * dx))))
-                        lit += shadow[j, i] < at_z
-                lit *= np.float32(1 / 9) * (u * surface[a, 5] + v * surface[b, 5] + w * surface[c, 5])
-            if part == 1 or part == 2:
-                label[y, x] = 3
-                px, py, pz = qx - eyes[part - 1, 0], qy - eyes[part - 1, 1], qz - eyes[part - 1, 2]
-                scale = one / np.sqrt(px * px + py * py + pz * pz)
-                px, py, pz = px * scale, py * scale, pz * scale
-                ahead = px * eyes[2, 0] + py * eyes[2, 1] + pz * eyes[2, 2]
-                angle = np.arccos(min(one, max(-one, ahead)))
-                soft = max(np.float32(0.04), np.float32(5) / look[5])
-                iris = min(one, max(zero, (np.float32(0.45) + half * soft - angle) / soft))
-                pupil = min(one, max(zero, (np.float32(0.165) + half * soft - angle) / soft))
-                ring = np.exp(-(((angle - np.float32(0.44)) / np.float32(0.07)) ** 2))
-                turn = np.arctan2(py - eyes[2, 1], px - eyes[2, 0])
-                fibers = np.float32(0.9) + np.float32(0.25) * np.sin(
-                    turn * np.float32(23) + np.float32(3) * np.sin(turn * np.float32(9))
-                )
-                fibers *= np.float32(0.55) + np.float32(1.3) * angle
-                # Light that the cornea gathers opposite to where it comes from.
-                across = (px - eyes[2, 0] * ahead) * lamp[0, 0] + (py - eyes[2, 1] * ahead) * lamp[0, 1]
-                fibers *= max(np.float32(0.45), one - np.float32(1.6) * across)
-                dark = (one - np.float32(0.6) * ring * iris) * (one - np.float32(0.97) * pupil)
-                vein = one - np.float32(0.30) * min(one, max(zero, angle - np.float32(0.50)))
-                below = np.float32(run[x]) / look[5]
-                lid = one - np.float32(0.80) * np.exp(-below * np.float32(14))
-                corner = one - np.float32(0.55) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
-                turned = max(
-                    zero, (px * lamp[0, 0] + py * lamp[0, 1] + pz * lamp[0, 2] + np.float32(0.45)) / np.float32(1.45)
-                )
-                cx, cy, cz = px, py, pz
-                if angle < np.float32(0.46):  # the cornea bulges
-                    cx, cy, cz = px - half * eyes[2, 0], py - half * eyes[2, 1], pz - half * eyes[2, 2]
-                    scale = one / np.sqrt(cx * cx + cy * cy + cz * cz)
-                    cx, cy, cz = cx * scale, cy * scale, cz * scale
-                mirrored = cx * lamp[1, 0] + cy * lamp[1, 1] + cz * lamp[1, 2]
-                size = np.float32(0.989) - np.float32(0.012) * soft_light
-                spot = min(one, max(zero, (mirrored - size) / np.float32(0.006)))
-                spot *= np.float32(0.3) + np.float32(0.7) * lit
-                window = np.float32(0.03) * max(zero, cy) * (one - half * pupil)
-                wet = zero
-                if y + 2 < height and nearest[y + 2, x] >= 0 and parts[nearest[y + 2, x]] == 0:
-                    wet = np.float32(0.10) * (np.float32(0.3) + np.float32(0.7) * lit)
+    steep = np.float32(6) / look[5]
+    at, other, out, relief, lines = room[0], room[1], room[2], room[3], room[4]
+    places = room[5:9]
+    run, shown, runs, kinds = counts[0], counts[1], counts[2], counts[3]
+    for top in range(0, height, 2):
+        for left in range(0, width, 2):
+            low, high = np.float32(1e9), np.float32(-1e9)
+            for n in range(4):
+                y, x = top + n // 2, left + n % 2
+                f = nearest[y, x]
+                shown[n], kinds[n] = 0, parts[f] if f >= 0 else -1
+                run[x] = run[x] + 1 if kinds[n] == 1 or kinds[n] == 2 else 0
+                runs[n] = run[x]
+                low, high = min(low, depth[y, x]), max(high, depth[y, x])
+                if f < 0:
+                    continue
+                a, b, c = np.uint32(faces[f, 0]), np.uint32(faces[f, 1]), np.uint32(faces[f, 2])
+                u, v = weights[y, x, 0], weights[y, x, 1]
+                w = np.float32(1) - u - v
                 for k in range(3):
-                    white = look[3] * (vein if k else one) * (one if k == 0 else np.float32(0.94 if k == 1 else 0.90))
-                    own = white * (one - iris) + eyes[3, k] * fibers * iris
-                    e = e0 if k == 0 else (e1 if k == 1 else e2)
-                    e += lamp[2, k] * turned * (np.float32(0.25) + np.float32(0.75) * lit)
-                    shine = spot * np.float32(0.75) * lamp[2, k] + (window + np.float32(0.35) * wet) * e
-                    picture[y, x, k] = own * dark * e * lid * corner + shine * min(one, lid + np.float32(0.2))
+                    places[n, k] = u * vertices[a, k] + v * vertices[b, k] + w * vertices[c, k]
+                lip = u * vertices[a, 17] + v * vertices[b, 17] + w * vertices[c, 17]
+                inside = u * vertices[a, 18] + v * vertices[b, 18] + w * vertices[c, 18]
+                neck = _neckline(places[n, 0], places[n, 2], cloth)
+                shown[n] = _label_of(parts[f], places[n], lip, inside, neck)
+                label[y, x] = shown[n]
+            if high < np.float32(-1e8):
                 continue
-            seen = u * surface[a, 4] + v * surface[b, 4] + w * surface[c, 4]
-            gloss = u * surface[a, 0] + v * surface[b, 0] + w * surface[c, 0]
-            if part > 2:
-                label[y, x] = 2 if part < 6 else (6 if part == 7 else (7 if part == 8 else 8))
-                lobe = max(zero, nx * lamp[1, 0] + ny * lamp[1, 1] + nz * lamp[1, 2])
-                lobe *= lobe
-                lobe *= lobe
-                lobe *= lobe
-                lobe *= lobe
-                lobe *= lobe
-                weave = one
-                if part == 7:  # cloth
-                    rx = u * rest[a, 0] + v * rest[b, 0] + w * rest[c, 0]
-                    ry = u * rest[a, 1] + v * rest[b, 1] + w * rest[c, 1]
-                    rz = u * rest[a, 2] + v * rest[b, 2] + w * rest[c, 2]
-                    i = int((rx + half * rz) * np.float32(300)) % tile
-                    j = int((ry - np.float32(0.3) * rz) * np.float32(300)) % tile
-                    weave = max(half, one + np.float32(0.05) * fine[j, i, 0] + np.float32(0.05) * fine[j, i, 2])
-                if part == 3 or part == 4:  # between one tooth and the next, and towards the gums
-                    wide = np.float32(0.115) if part == 3 else np.float32(0.085)
-                    at = abs(u * rest[a, 0] + v * rest[b, 0] + w * rest[c, 0]) / wide
-                    at = abs(at - np.floor(at + half))
-                    weave = one - np.float32(0.35) * np.exp(-((at / np.float32(0.07)) ** 2))
-                for k in range(3):
-                    own = weave * (u * albedo[a, k] + v * albedo[b, k] + w * albedo[c, k])
-                    e = e0 if k == 0 else (e1 if k == 1 else e2)
-                    if part > 6:
-                        e += lamp[2, k] * max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit
-                    picture[y, x, k] = own * e + gloss * lobe * (lit if part > 6 else seen) * lamp[2, k]
-                continue
-            rx = u * rest[a, 0] + v * rest[b, 0] + w * rest[c, 0]
-            ry = u * rest[a, 1] + v * rest[b, 1] + w * rest[c, 1]
-            rz = u * rest[a, 2] + v * rest[b, 2] + w * rest[c, 2]
-            side = abs(rx)
-            kind = int(cloth[2, 1])
-            neck = cloth[2, 0]
-            if kind == 1:
-                neck -= np.float32(1.1) * max(zero, np.float32(0.75) - side) * (rz > np.float32(-1.6))
-            elif kind == 2:
-                neck += np.float32(0.35) * min(one, side) - np.float32(0.9) * max(zero, np.float32(0.5) - side) * (
-                    rz > np.float32(-1.6)
-                )
-            elif kind == 0:
-                neck += np.float32(0.16) * side - np.float32(0.20) * min(one, max(zero, rz + np.float32(1.3)))
-            if ry < neck:
-                label[y, x] = 5
-                hem = one - np.float32(0.35) * np.exp(-(((neck - ry - np.float32(0.10)) / np.float32(0.02)) ** 2))
-                fold = np.float32(0.05) * np.sin(rx * np.float32(5) + np.float32(3) * ry)
-                fold += np.float32(0.04) * np.sin(rx * np.float32(11) - np.float32(5) * ry)
-                pattern = int(cloth[2, 2])
-                share = zero
-                if pattern:
-                    rows = half + half * np.tanh(4 * np.sin(ry * 19))
-                    share = rows if pattern == 1 else half * (rows + half + half * np.tanh(4 * np.sin(rx * 19)))
-                for k in range(3):
-                    own = cloth[0, k] + (cloth[1, k] - cloth[0, k]) * np.float32(0.8) * share
-                    e = e0 if k == 0 else (e1 if k == 1 else e2)
-                    e += lamp[2, k] * max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit
-                    picture[y, x, k] = own * e * hem * (one + fold)
-                continue
-            lip = u * surface[a, 2] + v * surface[b, 2] + w * surface[c, 2]
-            inside = u * surface[a, 3] + v * surface[b, 3] + w * surface[c, 3]
-            label[y, x] = 2 if lip > 0 or inside > half else 1
-            over, down = rx - (rz if rx > 0 else -rz), ry + np.float32(0.6) * rz
-            # Fine relief on three scales by the place at rest, then lines that age and the face's muscles draw.
-            i, j = int(over * np.float32(420)) % tile, int(down * np.float32(420)) % tile
-            gx, gy, deep = fine[j, i, 0], fine[j, i, 1], fine[j, i, 2]
-            i, j = int(over * np.float32(170)) % tile, int(down * np.float32(170)) % tile
-            gx, gy, deep = gx + fine[j, i, 0], gy + fine[j, i, 1], deep + fine[j, i, 2]
-            i, j = int(over * np.float32(70)) % tile, int(down * np.float32(70)) % tile
-            gx = look[0] * (gx + np.float32(0.7) * fine[j, i, 0])
-            gy = look[0] * (gy + np.float32(0.7) * fine[j, i, 1])
-            mottled = one + look[0] * (np.float32(0.45) * deep + np.float32(0.3) * fine[j, i, 2])
-            red = np.float32(0.022) * fine[i, j, 2]
-            old = look[1]
-            above = min(one, max(zero, (ry - np.float32(0.62)) * np.float32(6)))
-            above *= min(one, max(zero, (np.float32(1.25) - ry) * np.float32(5))) * max(zero, one - side * side)
-            if above > 0 and (old > 0 or look[2] > 0):
-                brow = (old * np.float32(0.5) + max(zero, look[2]) * (np.float32(0.06) + half * old)) * above
-                wave = ry * np.float32(34) + np.float32(2) * np.sin(rx * np.float32(2.3) + look[4]) + look[4]
-                wave += np.float32(0.5) * fine[j, i, 0]
-                gy += np.float32(0.40) * brow * np.cos(wave) * (half + half * np.sin(rx * np.float32(3) + look[4]))
-            if (old > 0 or look[6] > 0) and abs(ry) < np.float32(0.55) and rz > np.float32(-1.2):
-                ox, oy = side - np.float32(0.70), ry + np.float32(0.06)
-                away = np.sqrt(ox * ox + oy * oy)
-                crow = np.exp(-(((away - np.float32(0.22)) / np.float32(0.12)) ** 2)) * (ox > 0)
-                crow *= old * np.float32(0.6) + look[6] * (np.float32(0.06) + np.float32(0.3) * old)
-                gy += np.float32(0.5) * crow * np.cos(np.float32(13) * np.arctan2(oy, ox) + look[4])
-                bag = np.exp(-(((side - np.float32(0.48)) / np.float32(0.2)) ** 2)) * np.exp(
-                    -(((ry + np.float32(0.30)) / np.float32(0.05)) ** 2)
-                )
-                gy += np.float32(0.35) * old * bag
-            # Nostrils, the wings' edges, the fold from nose to mouth and the lid's crease.
-            hole = zero
-            if side < np.float32(0.75) and rz > np.float32(0.0):
-                if ry < np.float32(-0.6) and ry > np.float32(-1.3):
-                    ox, oy = (
-                        (side - np.float32(0.125)) / np.float32(0.060),
-                        (ry + np.float32(0.792)) / np.float32(0.026),
-                    )
-                    hole = np.float32(0.80) * np.exp(-(ox * ox + oy * oy)) * (rz > np.float32(0.4))
-                    oy = (ry + np.float32(0.845)) / np.float32(0.05)
-                    hole += np.float32(0.30) * np.exp(-(oy * oy)) * max(zero, one - side * np.float32(4))
-                    ox, oy = (side - np.float32(0.315)) / np.float32(0.030), (ry + np.float32(0.74)) / np.float32(0.085)
-                    hole += np.float32(0.22) * np.exp(-(ox * ox + oy * oy))
-                    path = np.float32(0.30) - np.float32(0.42) * (ry + np.float32(0.72))
-                    ox, oy = (side - path) / np.float32(0.045), (ry + np.float32(0.93)) / np.float32(0.20)
-                    line = np.exp(-(oy * oy)) * (np.float32(0.10) + np.float32(0.55) * old + np.float32(0.25) * look[6])
-                    fold = line * ox * np.exp(-(ox * ox))
-                    gx -= np.float32(0.9) * (fold if rx > 0 else -fold)
-                    hole += np.float32(0.22) * line * np.exp(-(ox * ox))
-                elif ry > np.float32(0.0) and ry < np.float32(0.3):
-                    ox = (side - np.float32(0.52)) / np.float32(0.20)
-                    oy = (ry - np.float32(0.135) + np.float32(0.05) * ox * ox) / np.float32(0.016)
-                    hole = look[7] * np.exp(-(oy * oy)) * max(zero, one - np.float32(0.45) * ox * ox)
-            bx, by = nx + gx, ny + gy
-            scale = one / np.sqrt(bx * bx + by * by + nz * nz)
-            bx, by, bz = bx * scale, by * scale, nz * scale
-            bumped = bx * lamp[0, 0] + by * lamp[0, 1] + bz * lamp[0, 2]
-            spread_lit = u * surface[a, 1] + v * surface[b, 1] + w * surface[c, 1]
-            mirrored = max(zero, bx * lamp[1, 0] + by * lamp[1, 1] + bz * lamp[1, 2])
-            squared = mirrored * mirrored
-            fourth = squared * squared
-            wide = fourth * fourth
-            narrow = wide * wide * wide
-            turned = one - min(one, max(zero, nz))
-            turned *= turned
-            edge = np.float32(0.035) + np.float32(0.45) * turned * turned * turned
-            shine = gloss * edge * lit * seen * (np.float32(1.2) * narrow + np.float32(1.0) * wide)
-            behind = max(zero, bx * lamp[3, 0] + by * lamp[3, 1] + bz * lamp[3, 2])
-            sky = gloss * edge * seen * np.float32(0.22) * max(zero, np.float32(0.45) + np.float32(0.55) * by)
-            sky += gloss * edge * np.float32(1.5) * behind * lamp[4, 1]
-            relief = max(np.float32(0.4), one + np.float32(0.6) * (gx * lamp[0, 0] + gy)) * mottled
-            for k in range(3):
-                own = u * albedo[a, k] + v * albedo[b, k] + w * albedo[c, k]
-                if k:
-                    own *= one - red
-                e = (e0 if k == 0 else (e1 if k == 1 else e2)) * relief
-                smooth = np.float32(0.60) if k == 0 else (np.float32(0.30) if k == 1 else np.float32(0.20))
-                creep = lamp[9, k]
-                given = max(zero, (bumped + (facing - bumped) * smooth + creep) / (one + creep))
-                through = lit + (spread_lit - lit) * (smooth + np.float32(0.1))
-                e += lamp[2, k] * given * through * (np.float32(0.35) + np.float32(0.65) * seen)
-                e += lamp[4, k] * behind * seen
-                own *= (one - np.float32(0.96) * inside) * (
-                    one - min(hole, one) * (np.float32(0.86) if k == 0 else one)
-                )
-                picture[y, x, k] = (
-                    own * e * mottled + shine * lamp[2, k] + sky * (e2 if k == 2 else e1) / max(e1, np.float32(0.05))
-                )
+            same = shown[0] == shown[1] == shown[2] == shown[3] != 3 and high - low < steep
+            same = same and kinds[0] == kinds[1] == kinds[2] == kinds[3]
+            for n in range(1 if same else 4):
+                if shown[n] == 0:
+                    continue
+                y, x = top + n // 2, left + n % 2
+                f = nearest[y, x]
+                _gather(faces[f], weights[y, x], vertices, at)
+                if same:
+                    f = nearest[top + 1, left + 1]
+                    _gather(faces[f], weights[top + 1, left + 1], vertices, other)
+                    for k in range(21):
+                        at[k] = np.float32(0.5) * (at[k] + other[k])
+                scale = np.float32(1) / np.sqrt(at[3] * at[3] + at[4] * at[4] + at[5] * at[5])
+                at[3], at[4], at[5] = at[3] * scale, at[4] * scale, at[5] * scale
+                facing = at[3] * lamp[0, 0] + at[4] * lamp[0, 1] + at[5] * lamp[0, 2]
+                lit = _reached(at, lamp, shadow, facing)
+                part = parts[f]
+                if shown[n] == 3:
+                    wet = y + 2 < height and nearest[y + 2, x] >= 0 and parts[nearest[y + 2, x]] == 0
+                    _shade_eye(at, part - 1, runs[n], wet, lit, lamp, eyes, look, out)
+                elif part > 2:
+                    _shade_other(at, part, facing, lit, lamp, fine, out)
+                elif shown[n] == 5:
+                    _shade_clothes(at, facing, lit, lamp, cloth, out)
+                else:
+                    among = places if same else places[n : n + 1]
+                    _shade_skin(at, among, facing, lit, lamp, look, fine, relief, lines, out)
+                for m in range(4 if same else 1):
+                    for k in range(3):
+                        picture[y + m // 2, x + m % 2, k] = out[k]

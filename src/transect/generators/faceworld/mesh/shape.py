@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int32
 
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.kernels import blend
+from transect.generators.faceworld.mesh.kernels import blend, turn_points
 from transect.generators.faceworld.mesh.shading import LEFT_EYE, RIGHT_EYE, SKIN
 
 Values: TypeAlias = Mapping[str, float]
@@ -180,14 +180,11 @@ class Pose:
     rotation: Float[np.ndarray, "3 3"]
     distance: float
 
-    def turn(
-        self, points: Float[np.ndarray, "*n 3"], rest: Float[np.ndarray, "*n 3"] | None = None
-    ) -> Float[np.ndarray, "*n 3"]:
-        """Points of the head at rest, turned; the neck follows by its height (that of `rest`, or its own)."""
-        height = (points if rest is None else rest)[..., 1:2]
-        follows = 1 / (1 + np.exp(np.minimum(-(height - NECK[0]) / NECK[1], 60)))
-        turned = PIVOT + (points - PIVOT) @ self.rotation.T
-        return np.asarray(points + (turned - points) * follows, dtype=np.float32)
+    def turn(self, points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+        """Points of the head at rest, turned; the neck follows by its height."""
+        found = np.empty(points.shape, np.float32)
+        turn_points(np.ascontiguousarray(points, np.float32), self.rotation.astype(np.float32), PIVOT, NECK, found)
+        return found
 
     def numbers(
         self, size: int
@@ -201,7 +198,7 @@ class Pose:
         away = FAR * self.distance - points[..., 2]
         scale = size * FAR / VIEW / away
         x, y = size / 2 + points[..., 0] * scale, size / 2 - (points[..., 1] - CENTER) * scale
-        return np.stack([x, y, -away], -1).astype(np.float32)
+        return np.stack([x, y, -away], -1, dtype=np.float32, casting="same_kind")
 
 
 def pose_of(p: Values) -> Pose:

@@ -23,14 +23,15 @@ from transect.generators.faceworld.mesh.shading import HAIR
 from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values
 
 _CELL, _SHAPE = 0.25, (21, 28, 23)
-_CORNER = np.array([-2.625, -4.3, -4.2], np.float32)
-"""The volume in which hair shades: the width of its cells, how many there are, its lowest corner."""
+_CORNER = np.array([-2.625, -4.3, -4.2, _CELL], np.float32)
+"""The volume in which hair shades: the width of its cells, how many there are, its lowest corner with that width."""
+_NO_VOLUME = np.zeros((1, 1, 1, 3), np.float32)
 _STEPS = 7
 _OPAQUE = 0.69
 """Optical depth of a cell full of black hair."""
 _FULL = 25.0
 """Length of strands in a cell that is full."""
-_FINE = 512
+_FINE = 768
 """Points across a drawing from which all strands are drawn, with all of their points."""
 _BACK = np.array([0.0, 0.35, -1.45])
 """The middle of the hair's mass."""
@@ -82,7 +83,8 @@ class Hair:
         """
         if self.volume is None:
             return np.ones(len(at), np.float32), np.ones(len(at), np.float32)
-        found = _read(self.volume, at[:, None], np.ones(len(at), np.int32))[:, 0]
+        found = np.empty((len(at), 3), np.float32)
+        read_volume(at, _CORNER, self.volume, found)
         off = np.sqrt((rest[:, 0] / 0.9) ** 2 + ((rest[:, 1] + 0.7) / 0.9) ** 2)
         share = np.where(rest[:, 2] > -0.3, np.clip((off - 1) / 0.4, 0, 1), 1)
         key = np.exp(-1.3 * share * np.maximum(found[:, 0] - 0.05, 0))
@@ -99,10 +101,13 @@ class Hair:
             strands = placed.strands
             pigment = _pigment(strands.name, color, self.p).astype(np.float32)
             colors = np.empty_like(placed.points)
-            seen = self._seen(placed, float(color.mean()))
+            volume = _NO_VOLUME if self.volume is None or strands.code != HAIR else self.volume
+            shaded = volume is not _NO_VOLUME
+            passed = 1 - 0.6 * min(1.0, (float(color.mean()) / 0.25) ** 0.5) if shaded else -1.0  # of black hair least
             light_strands(
-                placed.points, placed.counts, seen, strands.groom.shade, pigment, light, strands.shine, colors
-            )
+                placed.points, placed.screen, placed.counts, solid, _CORNER, volume,
+                passed, strands.groom.shade, pigment, light, strands.shine, colors,
+            )  # fmt: skip
             cover, wide, every, dim = strands.under
             tip = strands.tip
             if cover > 0:
@@ -112,31 +117,11 @@ class Hair:
             look = np.array([strands.cover, 0.03, width, strands.code, 1.0, tip, 1], np.float32)
             paint_strands(placed.screen, colors, placed.counts, look, solid, depth, picture, label)
 
-    def _seen(self, placed: Placed, lightness: float) -> Float[np.ndarray, "n k 2"]:
-        """Shares of key light and sky at points of strands; light hair passes more of both on."""
-        shape = placed.points.shape[:2]
-        if placed.strands.code != HAIR or self.volume is None:
-            along = np.linspace(0, 1, shape[1], dtype=np.float32)[:, None] ** 0.5
-            return np.ascontiguousarray(np.broadcast_to(0.55 + 0.45 * along, (*shape, 2)), dtype=np.float32)
-        found = _read(self.volume, placed.points, placed.counts)
-        passed = np.float32(1 - 0.6 * min(1.0, (lightness / 0.25) ** 0.5))
-        key = np.exp(-passed * 1.1 * found[..., 1])
-        sky = np.clip(1.5 * found[..., 2], 0, 1) ** np.float32(0.5 + 0.8 * passed)
-        return np.stack([key, sky], -1).astype(np.float32)
-
-
-def _read(
-    volume: Float[np.ndarray, "a b c 3"], points: Float[np.ndarray, "n k 3"], counts: Int32[np.ndarray, " n"]
-) -> Float[np.ndarray, "n k 3"]:
-    found = np.zeros(points.shape, np.float32)
-    read_volume(np.ascontiguousarray(points, dtype=np.float32), counts, _CORNER, _CELL, volume, found)
-    return found
-
 
 def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, size: int) -> Placed:
     groom, kept, detail = strands.groom, 1.0, 1.0
     if size < _FINE and strands.name not in ("locs", "lashes", "brows"):
-        kept, detail = max((size / _FINE) ** 1.5, 0.35), 0.7
+        kept, detail = max((size / _FINE) ** 1.5, 0.2), 0.7
     count = round(len(groom.strands) * kept)
     points = np.empty_like(groom.strands[:count])
     screen, counts = np.empty_like(points), np.empty(count, np.int32)
