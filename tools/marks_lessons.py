@@ -127,7 +127,7 @@ def _scene(taught: Lessons, draws: np.random.Generator) -> np.ndarray:
     calm = draws.uniform(0, 1)
     picture = (calm * picture + (1 - calm) * draws.integers(0, 256, 3)).astype(np.uint8)
     for _ in range(int(draws.integers(0, 7))):
-        _draw(picture, None, draws.integers(0, 256, 3), draws, draws.uniform(2, 26))
+        _draw(picture, None, draws.integers(0, 256, 3), draws, SIZE * draws.uniform(0.03, 0.4))
     return picture
 
 
@@ -187,7 +187,7 @@ def _covered(pixels: np.ndarray, bits: np.ndarray, draws: np.random.Generator) -
     pixels, bits = pixels.copy(), bits.copy()
     if draws.random() < 0.3:
         for _ in range(int(draws.integers(1, 4))):
-            _draw(pixels, bits, draws.integers(0, 256, 3), draws, draws.uniform(2, 14))
+            _draw(pixels, bits, draws.integers(0, 256, 3), draws, SIZE * draws.uniform(0.03, 0.22))
     return pixels, bits
 
 
@@ -205,7 +205,7 @@ def _spoiled(pixels: np.ndarray, draws: np.random.Generator) -> UInt8[np.ndarray
     middle = light.mean()
     light = middle + (light - middle) * np.exp(draws.normal(0, 0.2))
     if draws.random() < 0.35:
-        light = cv2.GaussianBlur(light, (0, 0), draws.uniform(0.3, 1.4))
+        light = cv2.GaussianBlur(light, (0, 0), draws.uniform(0.3, 2.1))
     elif draws.random() < 0.3:
         light = light + draws.uniform(0.3, 1.5) * (light - cv2.GaussianBlur(light, (0, 0), 1.0))
     light = light + draws.normal(0, abs(draws.normal(0, 0.025)) + 1e-4, light.shape).astype(np.float32)

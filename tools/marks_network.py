@@ -26,7 +26,7 @@ from tools.marks_pictures import PARTS, Lessons, lessons
 from tools.marks_pictures import SIZE as DRAWN
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
-from transect.marks.shipped import KIND, LIMIT, SIZE, Answers, MarksNetwork, look
+from transect.marks.shipped import KIND, LIMIT, SIZE, WORN, Answers, MarksNetwork, look
 from transect.runs import model_files
 from transect.runs.folder import write_atomically
 from transect.runs.model_files import content_of
@@ -44,6 +44,8 @@ WANTED: Final = 0.95
 """Share of the kept pictures whose error is below LIMIT."""
 _RARE: Final = {"eyes": 3.0, "mouth": 2.0, "glasses": 3.0, "hat": 1.5}
 """Weights of small masks."""
+_WORN_SHARE: Final = 0.002
+"""Least share of a picture that glasses or a hat cover where they are worn."""
 
 
 @final
@@ -79,6 +81,10 @@ def loss_of(answers: Answers, truth: Lesson) -> Tensor:
     total = functional.cross_entropy(answers.faces.float(), faces)
     masks = torch.from_numpy(truth.bits[:, None] >> np.arange(len(PARTS), dtype=np.uint8)[:, None, None] & 1).float()
     total = total + _mask_loss(answers.masks.float(), masks)
+    one = faces == ONE
+    if bool(one.any()):
+        worn = torch.stack([masks[one, PARTS.index(name)].mean(dim=(1, 2)) > _WORN_SHARE for name in WORN], dim=1)
+        total = total + functional.binary_cross_entropy_with_logits(answers.worn.float()[one], worn.float())
     if not bool(shown.any()):
         return total
     where = points[shown]

@@ -23,10 +23,12 @@ from transect.records import Images
 from transect.runs import model_files
 from transect.runs.model_files import Arrays, Facts, read_content
 
-SIZE: Final = 64
+SIZE: Final = 96
 """Width and height at which the network looks, in pixels."""
 FACES: Final = ("none", "one", "several")
 """How many faces a picture shows, the columns of `faces`."""
+WORN: Final = ("glasses", "hat")
+"""What a face may wear, the columns of `worn`; the mask of what is not worn is empty."""
 _CHANNELS: Final = (24, 64, 128, 160)
 _DECODED: Final = (48, 64, 96)
 _STEM: Final = 16
@@ -38,6 +40,7 @@ class Answers(NamedTuple):
 
     heat: logits [b, 68, s/2, s/2]. points: [b, 68, 2], x and y in widths of the picture. errors: logarithms [b, 68] of
     each point's expected distance from the truth, in widths. masks: logits [b, masks, s, s]. faces: logits [b, 3].
+    worn: logits [b, 2] that the face wears each of WORN.
     """
 
     heat: Float[Tensor, "b 68 h w"]
@@ -45,6 +48,7 @@ class Answers(NamedTuple):
     errors: Float[Tensor, "b 68"]
     masks: Float[Tensor, "b m s s"]
     faces: Float[Tensor, "b 3"]
+    worn: Float[Tensor, "b 2"]
 
 
 def _unit(before: int, after: int, stride: int = 1) -> nn.Sequential:
@@ -70,9 +74,10 @@ class MarksNetwork(nn.Module):
         self.mix = nn.ModuleList(_unit(d, d) for d in _DECODED)
         self.heat = nn.Conv2d(_DECODED[0], POINTS, 1)
         self.masks = nn.Conv2d(_DECODED[0], 4 * len(MASKS), 1)
-        self.whole = nn.Sequential(nn.Linear(_CHANNELS[-1] * 16, 96), nn.ReLU(inplace=True))
+        self.whole = nn.Sequential(nn.Linear(_CHANNELS[-1] * (SIZE // 16) ** 2, 96), nn.ReLU(inplace=True))
         self.errors = nn.Linear(96 + POINTS, POINTS)
         self.faces = nn.Linear(96, len(FACES))
+        self.worn = nn.Linear(96, len(WORN))
 
     def folded(self) -> MarksNetwork:
         """The network with batch norms folded into the convolutions, for evaluation alone; its answers are the same."""
@@ -97,7 +102,7 @@ class MarksNetwork(nn.Module):
         points, spread = placed(heat.float())
         errors = self.errors(torch.cat([whole.float(), spread.detach()], dim=1).to(whole.dtype))
         masks = functional.pixel_shuffle(self.masks(x), 2)
-        return Answers(heat, points, errors, masks, self.faces(whole))
+        return Answers(heat, points, errors, masks, self.faces(whole), self.worn(whole))
 
 
 def placed(heat: Float[Tensor, "b k h w"]) -> tuple[Float[Tensor, "b k 2"], Float[Tensor, "b k"]]:
@@ -120,6 +125,7 @@ ABOUT: Final = 1.75
 """Side of the square about the face over the longer side of its points' box."""
 LIMIT: Final = 0.1
 """Confidence is the probability that points are wrong by less than this share of the eyes' distance on average."""
+_IS_WORN: Final = 0.5
 
 
 @final
@@ -141,11 +147,15 @@ class Taught:
 @final
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was seen on one picture. points: in pixels; masks: [m, h, w] 0..1; expected: error in eye distances."""
+    """What was seen on one picture.
+
+    points: in pixels; masks: [m, h, w] 0..1; faces, worn: probabilities; expected: error in eye distances.
+    """
 
     points: Float[np.ndarray, "68 2"]
     masks: Float[np.ndarray, "m h w"]
     faces: Float[np.ndarray, " 3"]
+    worn: Float[np.ndarray, " 2"]
     expected: float
 
 
@@ -209,27 +219,27 @@ def look(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"]) -> Found:
     """Look at the picture LOOKS times. Masks beyond the last square are those of the whole picture."""
     height, width = picture.shape[:2]
     square = Square.whole(width, height)
-    points, errors, shares, faces = _answers(network, picture, square)
+    points, errors, shares, faces, worn = _answers(network, picture, square)
     masks = [brought_back(share, square, width, height)[0] for share in shares]
     for _ in range(LOOKS - 1):
         square = Square.about(square.placed(points), ABOUT)
-        points, errors, shares, _ = _answers(network, picture, square)
+        points, errors, shares, _, worn = _answers(network, picture, square)
     for place, share in enumerate(shares):
         near, inside = brought_back(share, square, width, height)
         masks[place] = np.where(inside, near, masks[place])
+    for name, probability in zip(WORN, worn, strict=True):
+        if probability < _IS_WORN:
+            masks[MASKS.index(name)][:] = 0
     eyes = [points[part].mean(axis=0) for part in EYES]
     across = max(float(np.linalg.norm(eyes[1] - eyes[0])), 1e-3)
-    return Found(square.placed(points), np.array(masks, np.float32), faces, float(errors.mean()) / across)
+    return Found(square.placed(points), np.array(masks, np.float32), faces, worn, float(errors.mean()) / across)
 
 
-def _answers(
-    network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"], square: Square
-) -> tuple[Float[np.ndarray, "68 2"], Float[np.ndarray, " 68"], Float[np.ndarray, "m s s"], Float[np.ndarray, " 3"]]:
-    """Points and their expected errors in widths of the square, masks 0..1, and the probabilities of FACES."""
+def _answers(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"], square: Square) -> tuple[np.ndarray, ...]:
+    """Points [68, 2] and expected errors [68] in widths of the square, masks [m, s, s], probabilities of FACES, WORN."""
     pixels = torch.from_numpy(np.array(seen(picture, square, SIZE))).permute(2, 0, 1)[None].float() / 255
     with torch.inference_mode():
         answers = network(pixels)
-        faces = answers.faces.softmax(dim=1)
-        parts = (answers.points, answers.errors.exp(), answers.masks.sigmoid(), faces)
-    points, errors, shares, counts = (part[0].double().numpy() for part in parts)
-    return points, errors, shares, counts
+        faces, worn = answers.faces.softmax(dim=1), answers.worn.sigmoid()
+    parts = (answers.points, answers.errors.exp(), answers.masks.sigmoid(), faces, worn)
+    return tuple(part[0].double().numpy() for part in parts)
