@@ -236,7 +236,7 @@ def look(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"]) -> Found:
 
 
 def _answers(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"], square: Square) -> tuple[np.ndarray, ...]:
-    """Points [68, 2] and expected errors [68] in widths of the square, masks [m, s, s], probabilities of FACES, WORN."""
+    """Points [68, 2] and expected errors [68] in widths of the square, masks [m, s, s], chances of FACES and WORN."""
     pixels = torch.from_numpy(np.array(seen(picture, square, SIZE))).permute(2, 0, 1)[None].float() / 255
     with torch.inference_mode():
         answers = network(pixels)
