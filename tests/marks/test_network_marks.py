@@ -107,3 +107,17 @@ def test_answers_do_not_depend_on_threads(finder, faces, monkeypatch):
     for one, other in zip(alone, together, strict=True):
         assert np.array_equal(one.points, other.points, equal_nan=True)
         assert all(np.array_equal(one.mask(name), other.mask(name)) for name in MASKS)
+
+
+@pytest.mark.parametrize(("bias", "empty"), [(-50.0, True), (50.0, False)])
+def test_the_mask_of_what_is_not_worn_is_empty(bias, empty):
+    """An untrained network is in doubt about every pixel; whether a thing is worn at all is another answer."""
+    torch.manual_seed(0)
+    network = shipped.MarksNetwork().eval()
+    with torch.no_grad():
+        network.worn.bias[:] = torch.tensor([bias, -bias])
+    found = shipped.look(network, np.random.default_rng(0).integers(0, 256, (40, 30, 3)).astype(np.uint8))
+    masks = dict(zip(MASKS, found.masks, strict=True))
+    assert bool((masks["glasses"] == 0).all()) is empty
+    assert bool((masks["hat"] == 0).all()) is not empty
+    assert (masks["hair"] > 0).any()
