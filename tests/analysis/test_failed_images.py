@@ -19,6 +19,7 @@ def result(canonical):
     return audit_result(canonical("two_targets"))
 
 
+@pytest.mark.integration
 def test_a_row_for_each_image_that_a_target_misses(result):
     table = result.failures()
     predictions = transect.open_run(result.folder).predictions.to_pylist()

@@ -94,6 +94,7 @@ def test_group_weights_forget_no_group():
     assert weights.update(np.array([0.0, 1.0, np.nan])) == pytest.approx(np.array([1, np.e, 1]) / (2 + np.e))
 
 
+@pytest.mark.integration
 @given(st.integers(0, 100))
 def test_performance_is_scikit_learns(seed):
     rng = np.random.default_rng(seed)

@@ -51,6 +51,7 @@ def test_fit_says_how_well_and_from_what(fitted):
     assert made["warnings"] == []
 
 
+@pytest.mark.integration
 def test_an_audit_walks_along_them(fitted, tmp_path):
     """What was intended and what became of it stand apart, and the page says what the intention rests on."""
     path, made = fitted

@@ -117,6 +117,7 @@ def test_a_killed_run_resumes_to_the_same_figures(finished, tmp_path):
     assert (copy / "mitigate.json").read_bytes() == (folder / "mitigate.json").read_bytes()
 
 
+@pytest.mark.integration
 def test_the_command_prints_and_writes(finished, tmp_path):
     folder, found, _ = finished
     config = tmp_path / "mitigate.toml"
