@@ -43,6 +43,7 @@ from transect.reports.results import PickedEntry, SelectionEntry
 from transect.reports.wording import short_name
 from transect.runs.spec import TargetEntry
 from transect.runs.wording import counted, spaced
+from transect.targets.resolution import remedy
 
 CONSTANT: Final = 0.99
 """Share of equal answers from which a target is said to give nearly always the same one."""
@@ -438,7 +439,14 @@ def _candidates(studies: Sequence[Findings]) -> list[int]:
 
 
 _SHOWN: Final = 3
-_FIX: Final = "check --preprocess, --output, --threshold and --task"
+
+
+def _fix(target: TargetEntry) -> str:
+    """What to check of a target that is doubted: only what it takes."""
+    facts = target.description.facts
+    if target.description.question is not None or facts.get("kind") == "HTTP":
+        return "check the question and the response"
+    return remedy(target.name, "preprocess", "output", "threshold", "task")
 
 
 def warnings_of(studies: Sequence[Findings], verdicts: Sequence[VerdictEntry]) -> list[str]:
@@ -447,14 +455,15 @@ def warnings_of(studies: Sequence[Findings], verdicts: Sequence[VerdictEntry]) -
     for study in studies:
         for target in study.spec.targets:
             answers = next(each for each in study.answers if each.target == target.name)
-            found = [*(f"{doubt.text}; {_FIX}." for doubt in doubts(answers)), *_assumed(target)]
+            found = [*(f"{doubt.text}; {_fix(target)}." for doubt in doubts(answers)), *_assumed(target)]
             found += [] if answers.asked is None else spoken_answers.warnings(answers.asked)
             lines += [f"{short_name(target.name)}: {line}" for line in found]
     lines += [*_unread(studies), *_copies(studies)]
+    fixes = {target.name: _fix(target) for study in studies for target in study.spec.targets}
     failed = [verdict for verdict in verdicts if verdict.check and verdict.verdict != "found"]
     lines += [
         f"{short_name(verdict.target)}: no effect of {spaced(verdict.attribute)} on the {verdict.outcome} was found, "
-        f"although that is what it should react to; {_FIX}."
+        f"although that is what it should react to; {fixes[verdict.target]}."
         for verdict in failed
     ]
     return list(dict.fromkeys(lines))

@@ -64,9 +64,10 @@ def _steps(document: Document) -> Iterator[Step]:
     verdicts: list[Entry[VerdictEntry]] = [row for row in document.entries("verdicts") if not row.row.check]
     first = {row.row.verdict: row for row in reversed(verdicts)}
     if doubted := first.get("not judged"):
-        yield Step(
-            "Check what the model receives and answers:", [f"transect targets check {model_word(doubted.row.target)}"]
-        )
+        size = document.results.studies[document.study(doubted.row.study)].spec["generator"].get("image_size")
+        shown = f" --size {size}" if size else ""
+        command = f"transect targets check {model_word(doubted.row.target)}{shown}"
+        yield Step("Check what the model receives and answers:", [command])
     yield from _looking(document)
     if found := first.get("found"):
         yield from _confirming(document, found.row)
