@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -119,9 +120,15 @@ def test_every_command_that_is_printed_is_parsed_by_its_command(case):
     check_parsers(commands(next_steps(document(CASES[case]))))
 
 
-@pytest.mark.parametrize("job", [compare, replicate], ids=lambda job: job.__name__)
-def test_every_command_of_a_jobs_page_is_parsed_by_its_command(job):
-    check_parsers([command for step in job._STEPS for command in step.commands])
+NUMBERS = SimpleNamespace(rows=[SimpleNamespace(outcome="error")], findings=[SimpleNamespace(verdict="cannot tell")])
+RUNS = ["runs/my first", "runs/second"]
+
+
+@pytest.mark.parametrize("job", [compare.Compare(RUNS), replicate.Replicate(RUNS)], ids=["compare", "replicate"])
+def test_every_command_of_a_jobs_page_names_its_runs_and_is_parsed(job):
+    found = [command for step in job._steps(NUMBERS) for command in step.commands]
+    check_parsers(found)
+    assert all(any(run in command for run in RUNS) for command in found), found
 
 
 @pytest.mark.parametrize("name", ["5 o'clock", 'a "b" %s', "x'; touch y; '"])
@@ -134,7 +141,13 @@ def test_a_table_is_printed_as_it_is_read_whatever_a_name_holds(name, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["requirements.toml"]
 
 
-@pytest.mark.parametrize("steps", [compare._STEPS, [gate("", study="a", target="b", attribute="c", margin=0.02)]])
+GATES = [
+    compare.Compare(["REFERENCE", "run"])._steps(NUMBERS),
+    [gate("", study="a", target="b", attribute="c", margin=0.02)],
+]
+
+
+@pytest.mark.parametrize("steps", GATES)
 def test_printed_tables_are_requirements(steps, tmp_path):
     (printed,) = (line for step in steps for line in step.commands if line.startswith("printf"))
     (tmp_path / "REFERENCE").mkdir()
@@ -159,6 +172,7 @@ def test_what_to_do_follows_from_what_was_found():
     assert "transect check . --requirements" in texts["found"]
     assert "transect plan" not in texts["found"]
     assert "--margin 0.02" in texts["inconclusive"]
+    assert "--about glasses,miss," in texts["inconclusive"]
     assert "transect replicate" not in texts["none"]
     assert texts["not judged"].startswith("transect targets check")
     printed = shlex.split(next(line for line in texts["none"].split("\n") if line.startswith("printf")))

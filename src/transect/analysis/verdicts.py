@@ -14,7 +14,7 @@ import numpy as np
 from transect.analysis.asked_answers import named, preferred
 from transect.analysis.findings import Findings, estimate, pairs_of_groups
 from transect.analysis.margins import margin_of
-from transect.analysis.secondary_results import PilotContrast, pilot_contrasts
+from transect.analysis.secondary_results import PilotContrast, pilot_contrasts, subjects_to_decide, subjects_to_find
 from transect.analysis.sections import spoken_answers
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.edits import EDIT_VALIDITY_KEY, MOST_FAIL
@@ -31,9 +31,7 @@ from transect.effects.verdicts import (
     outermost,
     pairs_of_levels,
     rounded_up,
-    subjects_for,
     subjects_to_confirm,
-    subjects_to_find,
 )
 from transect.experiment import edits as experiment_edits
 from transect.records import Effect, Task
@@ -288,20 +286,8 @@ def _ends(
 
 
 def _needed_by(effect: Effect, evidence: _Evidence) -> int | None:
-    """By the spread between subjects; by the interval where that is not known (`subjects_for`)."""
     pilot = evidence.spread.get((effect.target, effect.outcome, effect.name))
-    share = None if pilot is None else pilot.planned_discordant
-    return subjects_for(
-        evidence.margin,
-        effect.n_subjects,
-        effect.low,
-        effect.high,
-        spread=math.nan if pilot is None else pilot.planned_deviation,
-        discordant=share,
-        averaged=effect.unit == "proportion" and share is None,
-        alpha=ALPHA,
-        family=evidence.family,
-    )
+    return subjects_to_decide(effect, pilot, evidence.margin, family=evidence.family)
 
 
 def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
@@ -311,11 +297,7 @@ def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
     if size <= evidence.margin:
         return None
     if pilot is not None:
-        share = pilot.planned_discordant
-        needed = subjects_to_find(
-            size, pilot.planned_deviation, alpha=ALPHA, family=evidence.family,
-            discordant=None if share is None else max(share, size),
-        )  # fmt: skip
+        needed = subjects_to_find(pilot, size, family=evidence.family)
     elif effect.basis == "observational":
         n = effect.n_subjects
         needed = subjects_to_confirm(size, n, effect.low, effect.high, alpha=ALPHA, family=evidence.family)

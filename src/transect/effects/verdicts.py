@@ -115,20 +115,32 @@ def outermost(pairs: Sequence[Pair]) -> tuple[float, float]:
 
 
 def subjects_to_tell(
-    margin: float, deviation: float, *, alpha: float = 0.05, family: int = 1, discordant: float | None = None
+    margin: float,
+    deviation: float,
+    *,
+    alpha: float = 0.05,
+    family: int = 1,
+    discordant: float | None = None,
+    power: float = POWER,
 ) -> int | None:
-    """Subjects with which a difference of the margin is found, and none shown to be none, each at a power of 90 %."""
-    found = subjects_to_find(margin, deviation, alpha=alpha, family=family, discordant=discordant)
+    """Subjects with which a difference of the margin is found, and none shown to be none, each at this power."""
+    found = subjects_to_find(margin, deviation, alpha=alpha, family=family, discordant=discordant, power=power)
     if found is None:
         return None
-    z = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
+    z = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + power) / 2))
     return max(found, math.ceil((z * deviation / margin) ** 2))
 
 
 def subjects_to_find(
-    size: float, deviation: float, *, alpha: float = 0.05, family: int = 1, discordant: float | None = None
+    size: float,
+    deviation: float,
+    *,
+    alpha: float = 0.05,
+    family: int = 1,
+    discordant: float | None = None,
+    power: float = POWER,
 ) -> int | None:
-    """Subjects with which a difference of this size is found with a power of 90 %."""
+    """Subjects with which a difference of this size is found at this power."""
     if not (size > 0 and math.isfinite(deviation) and deviation > 0):
         return None
     family = max(family, 1)
@@ -138,7 +150,7 @@ def subjects_to_find(
             deviation,
             images_per_subject=1,
             unpaired_deviation=deviation,
-            power=POWER,
+            power=power,
             alpha=alpha,
             family=family,
             discordant=discordant,
@@ -159,14 +171,15 @@ def subjects_for(
     averaged: bool = False,
     alpha: float = 0.05,
     family: int = 1,
+    power: float = POWER,
 ) -> int | None:
     """As `subjects_to_tell`, and never fewer than n, which could not tell."""
     if not math.isfinite(low):
         return None
-    by_interval = subjects_by_interval(margin, n, low, high, alpha=alpha, family=family)
+    by_interval = subjects_by_interval(margin, n, low, high, alpha=alpha, family=family, power=power)
     if not spread > 0:
         return by_interval
-    planned = subjects_to_tell(margin, spread, alpha=alpha, family=family, discordant=discordant)
+    planned = subjects_to_tell(margin, spread, alpha=alpha, family=family, discordant=discordant, power=power)
     if planned is None:
         return None
     planned = max(planned, FEW_AVERAGED) if averaged else planned
@@ -174,24 +187,40 @@ def subjects_for(
 
 
 def subjects_by_interval(
-    margin: float, n: int, low: float, high: float, *, confidence: float = 0.95, alpha: float = 0.05, family: int = 1
+    margin: float,
+    n: int,
+    low: float,
+    high: float,
+    *,
+    confidence: float = 0.95,
+    alpha: float = 0.05,
+    family: int = 1,
+    power: float = POWER,
 ) -> int | None:
     """As `subjects_to_tell`, where only the interval of n subjects is known: its width shrinks with the root of n."""
-    found = subjects_to_confirm(margin, n, low, high, confidence=confidence, alpha=alpha, family=family)
-    none = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
+    found = subjects_to_confirm(margin, n, low, high, confidence=confidence, alpha=alpha, family=family, power=power)
+    none = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + power) / 2))
     equal = _by_interval(none, margin, n, low, high, confidence)
     return None if found is None or equal is None else max(found, equal)
 
 
 def subjects_to_confirm(
-    size: float, n: int, low: float, high: float, *, confidence: float = 0.95, alpha: float = 0.05, family: int = 1
+    size: float,
+    n: int,
+    low: float,
+    high: float,
+    *,
+    confidence: float = 0.95,
+    alpha: float = 0.05,
+    family: int = 1,
+    power: float = POWER,
 ) -> int | None:
-    """Subjects with which a difference of this size is found with a power of 90 %, by the interval of n subjects.
+    """Subjects with which a difference of this size is found at this power, by the interval of n subjects.
 
     >>> subjects_to_confirm(0.1, 100, 0.0, 0.2)  # (1.96 + 1.28)² (0.1 / 1.96)² / 0.1² of 100
     274
     """
-    tests = float(ndtri(1 - alpha / 2 / max(family, 1)) + ndtri(POWER))
+    tests = float(ndtri(1 - alpha / 2 / max(family, 1)) + ndtri(power))
     return _by_interval(tests, size, n, low, high, confidence)
 
 

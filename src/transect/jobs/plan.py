@@ -96,6 +96,11 @@ class Plan(Job[PlanNumbers]):
         ),
     ] = None
 
+    about: Annotated[
+        str | None,
+        Option("Of --pilot: attributes, outcomes or targets that matter, separated by commas, as glasses,error."),
+    ] = None
+
     def compute(self) -> PlanNumbers:
         """The smallest design."""
         self._check()
@@ -140,11 +145,12 @@ class Plan(Job[PlanNumbers]):
     def _from_pilot(self, pilot: Path) -> PlanNumbers:
         from transect.analysis.secondary_results import plan_next, plan_next_equivalence
 
+        about = [word.strip() for word in (self.about or "").split(",") if word.strip()]
         if self.margin is not None:
-            design, contrast = plan_next_equivalence(pilot, self.margin, power=self.power)
+            design, contrast = plan_next_equivalence(pilot, self.margin, power=self.power, about=about)
         else:
             design, contrast = plan_next(
-                pilot, self.effect or 0.0, power=self.power, alpha=self.alpha, family=self.family
+                pilot, self.effect or 0.0, power=self.power, alpha=self.alpha, family=self.family, about=about
             )
         return _numbers(design, f"{contrast.name} ({contrast.outcome} of {contrast.target})", self.margin)
 
@@ -175,10 +181,8 @@ def _headline(plan: PlanNumbers) -> str:
     """The subjects that are needed."""
     subjects = counted(plan.subjects, "subject")
     if plan.margin is not None:
-        return (
-            f"{subjects} show with a power of {plan.power:.3g} that no difference exceeds {plan.margin:g}, where there "
-            "is none."
-        )
+        told = "tell a difference of {:g} from none" if plan.contrast else "show that no difference exceeds {:g}"
+        return f"{subjects} {told.format(plan.margin)}, with a power of {plan.power:.3g}."
     return f"{subjects} detect an effect of {plan.effect:g} with a power of {plan.power:.3g}."
 
 

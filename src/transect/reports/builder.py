@@ -40,6 +40,7 @@ from transect.reports.blocks import (
     TextTable,
 )
 from transect.reports.columns import AnyTable, Table, shown
+from transect.reports.document import breakable
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, joined, tag, ticks
 from transect.reports.saving import savable
@@ -132,18 +133,24 @@ def build(page: Page) -> str:
 
 
 def _entry(part: Part) -> Markup:
-    within = joined(tag("li", tag("a", words, href=f"#{name}")) for name, words in part.places)
+    within = joined(tag("li", _link(name, words)) for name, words in part.places)
     below = tag("ul", within) if within else Markup()
-    return tag("li", tag("a", part.contents or part.title, href=f"#{part.name}") + below)
+    return tag("li", _link(part.name, part.contents or part.title) + below)
+
+
+def _link(name: str, words: str) -> Markup:
+    return tag("a", words if isinstance(words, Markup) else breakable(words), href=f"#{name}")
 
 
 def _part(part: Part) -> Markup:
     heading = tag("h2", part.title, id=f"{part.name}-heading")
     css = "study" if part.study else "summary" if part.name == "summary" else None
+    name: str | None = part.name
     whole = heading + drawn(part.blocks)
-    if part.folded:
-        whole = tag("details", tag("summary", heading) + drawn(part.blocks), class_="part")
-    return tag("section", whole, id=part.name, class_=css, aria_labelledby=f"{part.name}-heading")
+    if part.folded:  # a browser opens what holds the place of a link, so that the place is within
+        place, name = tag("span", "", id=name, class_="place"), None
+        whole = tag("details", tag("summary", heading) + place + drawn(part.blocks), class_="part")
+    return tag("section", whole, id=name, class_=css, aria_labelledby=f"{part.name}-heading")
 
 
 def drawn(blocks: Iterable[Block]) -> Markup:

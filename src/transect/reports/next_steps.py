@@ -22,7 +22,8 @@ from transect.targets.kinds import ships
 
 MOST: Final = 4
 _PLACE: Final = "The commands run in the folder of this page. Replace words in capitals."
-GATE: Final = "transect check . --requirements requirements.toml"
+HERE: Final = "The commands run where this page was made."
+GATE: Final = "transect check {} --requirements requirements.toml"
 
 
 @final
@@ -34,19 +35,19 @@ class Step:
     commands: Sequence[str]
 
 
-def listed(steps: Sequence[Step]) -> list[Block]:
+def listed(steps: Sequence[Step], place: str = _PLACE) -> list[Block]:
     """The steps as a list to copy from; nothing without one."""
     if not steps:
         return []
     items = [tag("li", tag("span", step.words) + joined(map(_code, step.commands))) for step in steps]
-    heading = tag("h3", "What to do next") + tag("ol", joined(items)) + tag("p", _PLACE, class_="fine")
+    heading = tag("h3", "What to do next") + tag("ol", joined(items)) + tag("p", place, class_="fine")
     return [tag("div", heading, class_="next")]
 
 
-def gate(words: str, **keys: object) -> Step:
-    """To fail a build by one requirement, of these keys."""
+def gate(words: str, run: str = ".", **keys: object) -> Step:
+    """To fail a build by one requirement on a run, of these keys."""
     table = ["[[require]]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items())]
-    return Step(words, [f"printf '%s\\n' {shlex.join(table)} > requirements.toml", GATE])
+    return Step(words, [f"printf '%s\\n' {shlex.join(table)} > requirements.toml", GATE.format(shlex.quote(run))])
 
 
 def _code(command: str) -> Markup:
@@ -116,10 +117,10 @@ def _deciding(document: Document, unclear: Entry[VerdictEntry]) -> Iterator[Step
     run = f"studies/{row.study}" if document.results.studies[1:] else "."
     if row.margin is None or row.subjects_needed is None:
         return
-    key = "subjects_needed" if row.subjects_to_confirm is None else "subjects_to_confirm"
-    text = Markup("To decide {}, rerun the audit with about {} subjects, or plan another:")
-    words = text.format(spaced(row.attribute), unclear.count(key))
-    yield Step(words, [f"transect plan --pilot {shlex.quote(run)} --margin {row.margin:g}"])
+    text = Markup("Deciding on {} takes about {} subjects; plan for your own margin:")
+    words = text.format(spaced(row.attribute), unclear.count("subjects_needed"))
+    about = shlex.quote(f"{row.attribute},{row.outcome},{row.target}")
+    yield Step(words, [f"transect plan --pilot {shlex.quote(run)} --about {about} --margin {row.margin:g}"])
 
 
 def _gating(document: Document, gated: VerdictEntry) -> Iterator[Step]:

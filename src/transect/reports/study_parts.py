@@ -315,7 +315,7 @@ def _plans(page: StudyPage) -> Secondary | None:
 
 
 def _detectable(row: Entry[PlanEntry]) -> Markup:
-    return row.number("detectable_difference", effect_style(row.row.unit), none="no difference")
+    return row.number("detectable_difference", effect_style(row.row.unit), none="none")
 
 
 def _strips(page: StudyPage) -> Subsection | None:
