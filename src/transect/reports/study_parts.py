@@ -166,8 +166,13 @@ def _attributes(page: StudyPage) -> Table[Entry[AttributeEntry]]:
     return Table("Attributes", rows, columns, caption)
 
 
+_MOST_RATES: Final = 10
+"""Outcomes of which the rate over all images stands on the first page."""
+
+
 def _overall(page: StudyPage) -> Block | None:
-    return overall_table(StudyRates(page.document, page.study))
+    table = overall_table(StudyRates(page.document, page.study))
+    return Secondary([table]) if table and len(table.records) > _MOST_RATES else table
 
 
 def _effects(page: StudyPage) -> Subsection | None:

@@ -376,11 +376,12 @@ def refusal_section(answers: Answers, asked: Asked) -> Section | None:
         return None
     groups, bounds = image_groups(answers), bounds_table(answers, asked)
     shares = {status: [_share(answers, values, group) for group in groups] for status, values in rates.items()}
+    there = {status: of_groups for status, of_groups in shares.items() if np.nansum(rates[status])}
     return Section(
         key="not_answered",
         title="Refusals",
         text=[*_REFUSALS_TEXT, *([TEXT] if bounds else [])],
-        figures=[_refusals_figure(groups, shares)],
+        figures=[_refusals_figure(groups, there)] if there else [],
         tables=[_refusals_table(groups, shares, failed), _reasons(asked), *([bounds] if bounds else [])],
         sources=[intervals.SOURCES[intervals.WILSON_CLUSTERED], *(wordings.BOUNDS_SOURCES if bounds else ())],
     )
