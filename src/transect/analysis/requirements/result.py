@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -16,7 +17,10 @@ from transect.analysis.reporting import CHECKS
 from transect.analysis.requirements import judging
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.effects.verdicts import Status
-from transect.reports.columns import Column, Table
+from transect.records import Estimate
+from transect.reports.answer_picture import Judged, mark_of, picture, valued
+from transect.reports.blocks import Block
+from transect.reports.columns import Column, Table, shown
 from transect.runs import working_folders
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.json_records import plain
@@ -117,6 +121,29 @@ class CheckNumbers:
 def requirements_table(rows: Sequence[Checked]) -> Table[Checked]:
     """A row per requirement and model: status, requirement, model and what the run shows."""
     return Table("Requirements", rows, _COLUMNS)
+
+
+def requirements_picture(rows: Sequence[Checked]) -> list[Block]:
+    """Each requirement as a dot, up to the value that it is below with 95 % confidence; the limit of each is 1."""
+    judged = [_judged(row) for status in ("violated", "not shown", "met") for row in rows if row.status == status]
+    return picture(judged, dict(zip(MARKS, MARKS, strict=True)), _AXIS, "within the limit")
+
+
+_AXIS: Final = "What was found, up to its upper 95 % limit, by what is required"
+
+
+def _judged(row: Checked) -> Judged:
+    ends = [end / row.limit if row.limit else math.nan for end in (row.estimate, row.estimate, row.upper)]
+    return Judged(
+        verdict=row.status,
+        about=row.name,
+        detail=f"{row.target}: {row.text.partition(';')[0]}",
+        value=valued(f"{shown(ends[0], 'number')} ×", "the limit"),
+        mark=mark_of(Estimate(*ends)),
+        unit="times the limit",
+        margin=1.0,
+        said=row.text,
+    )
 
 
 _COLUMNS: Final[Sequence[Column[Checked]]] = (
