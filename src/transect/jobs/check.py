@@ -84,7 +84,7 @@ class Check(Job[CheckNumbers]):
     def content(self, numbers: CheckNumbers) -> Content:
         """How many requirements are met, and a row for each and each model."""
         return Content(
-            title=f"Requirements of {numbers.run}",
+            title=f"Requirements of {Path(numbers.run).name}",
             picture=requirements_picture(numbers.requirements),
             answer=[summary(numbers.requirements)],
             table=requirements_table(numbers.requirements),

@@ -271,7 +271,7 @@ def content_of(numbers: SearchNumbers) -> Content:
     answer, pictures = list(_answer(numbers)), numbers.pictures
     rates: list[_Named] = [*((region.rule, region) for region in numbers.regions), ("overall", numbers.estimate)]
     return Content(
-        title=f"Where does {numbers.target} fail?",
+        title=f"Failures of {numbers.target}",
         question=f"{asked_of(numbers.outcome)} A search with {counted(numbers.calls, 'image')} over {names}.",
         picture=_picture(numbers),
         answer=answer,

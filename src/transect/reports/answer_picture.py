@@ -27,7 +27,7 @@ class Judged:
     """An effect and its verdict. about: the attribute or model; detail: levels and outcome; value: size, interval.
 
     margin: differences up to it count as none; None where none is stated. said: the row in words, by default where it
-    lies.
+    lies. sized: whether it is a size, which is never below 0.
     """
 
     verdict: str
@@ -38,6 +38,7 @@ class Judged:
     unit: str = "proportion"
     margin: float | None = None
     said: str = ""
+    sized: bool = False
 
 
 def valued(estimate: str, ends: str) -> Markup:
@@ -77,7 +78,7 @@ def _plots(rows: Sequence[Judged], change: str, name: str, key: Markup) -> Itera
 
 
 def _plot(rows: Sequence[Judged], change: str, name: str, key: Markup) -> DotPlot:
-    margins = [sign * (row.margin or 0.0) for row in rows for sign in (-1, 1)]
+    margins = [sign * (row.margin or 0.0) for row in rows for sign in ((0, 1) if row.sized else (-1, 1))]
     scale = svg.covering(finite([*margins, *(end for r in rows for end in (r.mark.value, r.mark.low, r.mark.high))]))
     ticks = svg.ticks_across(scale, effect_style(rows[0].unit) == "points")
     drawn = []

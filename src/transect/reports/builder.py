@@ -45,7 +45,7 @@ from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, joined, tag, ticks
 from transect.reports.saving import savable
 from transect.runs import working_folders
-from transect.runs.folder import write_atomically, write_json
+from transect.runs.folder import today, write_atomically, write_json
 
 
 def data_address(image: bytes | None) -> str:
@@ -64,11 +64,19 @@ def _frame() -> Template:
     return Template(Template(base).safe_substitute(css=style.replace("$", "$$"), version=__version__))
 
 
+def dated(page: Page, day: str) -> Page:
+    """The page with the day in its title; as it is without one."""
+    if not day:
+        return page
+    heading = Markup("{}, {}").format(page.heading or page.title, tag("time", day))
+    return replace(page, title=f"{page.title}, {day}", heading=heading)
+
+
 def write(page: Page, path: Path, numbers: object = None) -> Path:
-    """Write the page, with its numbers (None: without) as JSON under the same name beside it; returns its path."""
+    """Write the page, with today in its title and its numbers (None: without) as JSON beside it; returns its path."""
     if numbers is not None:
         write_json(path.with_suffix(".json"), numbers, indent=1)
-    store(path.parent, path.stem, pages(page, path.stem))
+    store(path.parent, path.stem, pages(dated(page, today()), path.stem))
     return path
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, final
 from xml.etree import ElementTree
 
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from transect.analysis.reporting import CHECKS
 from transect.analysis.requirements import judging
@@ -21,6 +21,8 @@ from transect.records import Estimate
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
 from transect.reports.blocks import Block
 from transect.reports.columns import Column, Table, shown
+from transect.reports.document import breakable
+from transect.reports.wording import short_name
 from transect.runs import working_folders
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.json_records import plain
@@ -137,12 +139,13 @@ def _judged(row: Checked) -> Judged:
     return Judged(
         verdict=row.status,
         about=row.name,
-        detail=f"{row.target}: {row.text.partition(';')[0]}",
+        detail=Markup("{}: {}").format(breakable(short_name(row.target)), row.text.partition(";")[0]),
         value=valued(f"{shown(ends[0], 'number')} ×", "the limit"),
         mark=mark_of(Estimate(*ends)),
         unit="times the limit",
         margin=1.0,
         said=row.text,
+        sized=True,
     )
 
 
