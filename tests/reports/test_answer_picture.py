@@ -175,6 +175,8 @@ def test_what_to_do_follows_from_what_was_found():
     assert "--about glasses,miss," in texts["inconclusive"]
     assert "transect replicate" not in texts["none"]
     assert texts["not judged"].startswith("transect targets check")
+    seen = Document(complete(read(make_results()), Gallery(failures_total=61), Gallery()))
+    assert "transect view . --wrong" in commands(next_steps(seen))
     printed = shlex.split(next(line for line in texts["none"].split("\n") if line.startswith("printf")))
     assert printed[-5:-2] == ['attribute = "glasses"', 'outcome = "miss"', "margin = 0.02"]
 

@@ -10,6 +10,7 @@ from typing import Final, final
 
 from markupsafe import Markup
 
+from transect.effects.outcomes import OF_TRUTH
 from transect.generators.photographs.attributes import NEUTRAL
 from transect.reports.blocks import Block
 from transect.reports.document import Document, Entry
@@ -88,7 +89,8 @@ def _looking(document: Document) -> Iterator[Step]:
         yield Step("Read what the model says:", ["transect view ."])
     elif document.results.gallery.failures_total:
         count = document.counted("/gallery/failures_total", "wrong or missing answer")
-        yield Step(Markup("Look at the {}:").format(count), ["transect view ."])
+        wrong = any(row.outcome in OF_TRUTH and row.rate for row in document.results.rates)
+        yield Step(Markup("Look at the {}:").format(count), ["transect view . --wrong" if wrong else "transect view ."])
 
 
 def _in_words(study: StudyEntry) -> bool:

@@ -107,7 +107,7 @@ def test_filters_are_clicked_and_the_address_keeps_them(site):
         visit.page.uncheck("[id='filter-verdict=wrong']")
         visit.count("200 of 1,000 images")
         tile = visit.page.text_content("#tiles li >> nth=0")
-        assert "✓right: yes · score 0.9" in tile
+        assert "✓right: yes 0.9" in tile
         assert re.search(r"subject \d+$", tile)
         assert re.search(r"yes[\d,]+$", visit.page.text_content("label:has([id='filter-answer=yes'])"))
         assert re.search(r"wrong[\d,]+$", visit.page.text_content("label:has([id='filter-verdict=wrong'])"))
@@ -145,7 +145,7 @@ def test_sliders_change_the_image_and_the_answers(site):
         assert visit.page.inner_text("#level-0") == "1"
         assert visit.page.get_attribute("#axis-1", "aria-valuetext") == "off"
         said = visit.page.locator("#held-answers td").all_text_contents()
-        assert said == ["✓right: yes · score 0.9", "right", "✗wrong: no · score 0.1", "wrong"]
+        assert said == ["✓right: yes 0.9", "right", "✗wrong: no 0.1", "wrong"]
         visit.page.click("button.cell >> nth=1")
         visit.wait("document.documentElement.dataset.held === '3-0001'")
         assert visit.page.inner_text("#level-1") == "on"

@@ -10,9 +10,12 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from transect.analysis.sections.spoken_answers import read_as
 from transect.errors import BadInput, UnknownName
 from transect.jobs.view.index import UNASKED, Index, RunColumns
 from transect.jobs.view.selection import EFFECT, RUNS, Pairs, Sides, Wanted, difference, kinds_of, sort_key
+from transect.runs.tables import said_of
+from transect.targets.words.asked import asked_of
 from transect.texts import one_line
 
 WHERE: Final = "where."
@@ -109,6 +112,7 @@ MOST_LEVELS: Final = 12
 DIGITS: Final = 16
 """Of a picture's SHA-256, by which its address changes with it."""
 _LONGEST: Final = 300
+_LONGEST_TEXT: Final = 4000
 
 
 def about(index: Index) -> dict[str, object]:
@@ -130,6 +134,41 @@ def lines(index: Index, rows: np.ndarray, wanted: Wanted) -> list[dict[str, obje
     """One entry per image: where it is, what was set, what the target said, and the number that it is sorted by."""
     sorted_by = None if wanted.sort == "order" else sort_key(index, wanted)
     return [_line(index, row, wanted.target, sorted_by) for row in rows.tolist()]
+
+
+def transcripts(index: Index, rows: np.ndarray, target: str) -> list[dict[str, object]]:
+    """One entry per image: where it is, what was set, and each text that the target was sent and gave back."""
+    places = {row: (int(index.run[row]), int(index.place(row)[0].part[index.place(row)[1]])) for row in rows.tolist()}
+    texts = {place: _texts(index.runs[place[0]], target, place[1]) for place in set(places.values())}
+    lines = ((_line(index, row, "", None), texts[place]) for row, place in places.items())
+    return [{**line, "texts": found.get(str(line["id"]), [])} for line, found in lines]
+
+
+def _texts(run: RunColumns, target: str, part: int) -> dict[str, list[dict[str, str]]]:
+    """By the id of each image of a part: prompt, text, what became of it, and what it was read as."""
+    question = asked_of(run.targets[target].description.facts) if target in _in_words(run) else None
+    table = f"answers/{run.targets[target].slug}" if question else ""
+    if question is None or part >= run.run.finished_parts(table, part + 1):
+        return {}
+    said = run.run.read_part(table, part)
+    ids = list(dict.fromkeys(said["id"].to_pylist()))
+    return {
+        name: [
+            {
+                "prompt": one_line(one.prompt, _LONGEST_TEXT),
+                "text": one_line(one.text, _LONGEST_TEXT),
+                "status": str(one.status),
+                "read": _text(read_as(one, question)),
+            }
+            for one in of_image
+        ]
+        for name, of_image in zip(ids, said_of(said, ids), strict=True)
+    }
+
+
+def _in_words(run: RunColumns) -> list[str]:
+    """The targets of a run that answer questions in words."""
+    return [name for name, entry in run.targets.items() if entry.description.question is not None]
 
 
 def pair_lines(index: Index, pairs: Pairs, start: int, stop: int) -> list[dict[str, object]]:
@@ -263,6 +302,7 @@ def _target(index: Index, name: str) -> dict[str, object]:
     return {
         "name": _text(name),
         "task": str(entry.task),
+        "words": entry.description.question is not None,
         "truth": None if entry.truth is None else _text(entry.truth.text),
         "score": bool(np.isfinite(said.score).any()),
         "answer": bool(np.isfinite(said.answer).any()),
