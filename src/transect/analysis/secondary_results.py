@@ -173,17 +173,11 @@ def plan_next_equivalence(
     family, effects = _tests(folder, study), {_place(effect): effect for effect in study.effects}
 
     def plan(contrast: PilotContrast, targets: int) -> Plan:
-        known = {"power": power, "targets": targets}
-        none = planning.plan_equivalence_from_pilot(margin, contrast.planned_deviation, **contrast.planned, **known)
-        found = _from_pilot(contrast, margin, family=family, **known)
+        found = _from_pilot(contrast, margin, family=family, power=power, targets=targets)
         needed = subjects_to_decide(effects[_place(contrast)], contrast, margin, family=family, power=power)
-        subjects = rounded_up(needed or max(none.subjects, found.subjects))
+        subjects = rounded_up(needed or found.subjects)
         images = subjects * contrast.images_per_subject
-        apart = max(none.unpaired_subjects, found.unpaired_subjects)
-        return replace(
-            found, subjects=subjects, images=images, calls=images * targets, unpaired_subjects=apart,
-            unpaired_images=apart, power=power,
-        )  # fmt: skip
+        return replace(found, subjects=subjects, images=images, calls=images * targets, power=power)
 
     return _largest(known, plan)
 
@@ -193,17 +187,11 @@ def subjects_to_decide(
 ) -> int | None:
     """Subjects that tell a difference of the margin from none: by the spread between subjects, else by the interval."""
     share = None if pilot is None else pilot.planned_discordant
+    spread, averaged = math.nan if pilot is None else pilot.planned_deviation, effect.unit == "proportion"
     return subjects_for(
-        margin,
-        effect.n_subjects,
-        effect.low,
-        effect.high,
-        spread=math.nan if pilot is None else pilot.planned_deviation,
-        discordant=share,
-        averaged=effect.unit == "proportion" and share is None,
-        family=family,
-        power=power,
-    )
+        margin, effect.n_subjects, effect.low, effect.high, spread=spread, discordant=share,
+        averaged=averaged and share is None, family=family, power=power,
+    )  # fmt: skip
 
 
 def subjects_to_find(pilot: PilotContrast, size: float, *, family: int) -> int | None:

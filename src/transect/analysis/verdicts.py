@@ -300,7 +300,7 @@ def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
         needed = subjects_to_find(pilot, size, family=evidence.family)
     elif effect.basis == "observational":
         n = effect.n_subjects
-        needed = subjects_to_confirm(size, n, effect.low, effect.high, alpha=ALPHA, family=evidence.family)
+        needed = subjects_to_confirm(size, n, effect.low, effect.high, family=evidence.family)
     return None if needed is None or needed <= effect.n_subjects else rounded_up(needed)
 
 

@@ -528,27 +528,6 @@ def plan_equivalence(
     return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
 
 
-def plan_equivalence_from_pilot(
-    margin: float,
-    deviation: float,
-    *,
-    images_per_subject: int,
-    unpaired_deviation: float,
-    power: float = 0.9,
-    targets: int = 1,
-    discordant: float | None = None,
-) -> Plan:
-    """As `plan_equivalence`, by the spread of a pilot's differences; the settings are those of `plan_from_pilot`."""
-    check_pilot(margin, deviation, unpaired_deviation, power, ONE_SIDED, 1, targets)
-    subjects = _equivalent(margin, deviation, power)
-    if discordant is not None:
-        subjects = _with_tango(margin, discordant, power, subjects)
-    group = _equivalent(margin, math.sqrt(2) * unpaired_deviation, power)
-    images = images_per_subject * subjects
-    assumed = f"no difference; differences between subjects with the pilot's standard deviation, {deviation:.3g}"
-    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
-
-
 def _equivalent(margin: float, deviation: float, power: float) -> int:
     """Subjects whose 90 % interval lies inside the margin with this chance; where none differs, Tango's must too."""
     z = float(ndtri(1 - ONE_SIDED))

@@ -224,9 +224,7 @@ def _judged(outcome: MatchedOutcome, family: int = 1) -> MatchedOutcome:
     verdict = judge(outcome.tested_p <= ALPHA, outcome.least, outcome.most, margin)
     needed = None
     if verdict == "cannot tell":
-        needed = subjects_for(
-            margin, outcome.n_pairs, outcome.low, outcome.high, spread=outcome.spread, alpha=ALPHA, family=family
-        )
+        needed = subjects_for(margin, outcome.n_pairs, outcome.low, outcome.high, spread=outcome.spread, family=family)
     return replace(outcome, margin=margin, verdict=verdict, pairs_needed=largest([needed]))
 
 

@@ -135,13 +135,13 @@ _AXIS: Final = "What was found, up to its upper 95 % limit, by what is required"
 
 
 def _judged(row: Checked) -> Judged:
-    ends = [end / row.limit if row.limit else math.nan for end in (row.estimate, row.estimate, row.upper)]
+    size, upper = (end / row.limit if row.limit else math.nan for end in (row.estimate, row.upper))
     return Judged(
         verdict=row.status,
         about=row.name,
         detail=Markup("{}: {}").format(breakable(short_name(row.target)), row.text.partition(";")[0]),
-        value=valued(f"{shown(ends[0], 'number')} ×", "the limit"),
-        mark=mark_of(Estimate(*ends)),
+        value=valued(f"{shown(size, 'number')} ×", "the limit"),
+        mark=mark_of(Estimate(size, size, upper)),
         unit="times the limit",
         margin=1.0,
         said=row.text,

@@ -15,7 +15,9 @@ from transect.errors import BadInput, UnknownName
 from transect.jobs.view.index import UNASKED, Index, RunColumns
 from transect.jobs.view.selection import EFFECT, RUNS, Pairs, Sides, Wanted, difference, kinds_of, sort_key
 from transect.runs.tables import said_of
+from transect.spoken_answers import Said
 from transect.targets.words.asked import asked_of
+from transect.targets.words.questions import WordQuestion
 from transect.texts import one_line
 
 WHERE: Final = "where."
@@ -138,37 +140,32 @@ def lines(index: Index, rows: np.ndarray, wanted: Wanted) -> list[dict[str, obje
 
 def transcripts(index: Index, rows: np.ndarray, target: str) -> list[dict[str, object]]:
     """One entry per image: where it is, what was set, and each text that the target was sent and gave back."""
-    places = {row: (int(index.run[row]), int(index.place(row)[0].part[index.place(row)[1]])) for row in rows.tolist()}
-    texts = {place: _texts(index.runs[place[0]], target, place[1]) for place in set(places.values())}
-    lines = ((_line(index, row, "", None), texts[place]) for row, place in places.items())
-    return [{**line, "texts": found.get(str(line["id"]), [])} for line, found in lines]
+    found: dict[tuple[str, int], dict[str, list[dict[str, str]]]] = {}
+    lines = []
+    for row in rows.tolist():
+        run, place = index.place(row)
+        part = run.name, int(run.part[place])
+        if part not in found:
+            found[part] = _texts(run, target, part[1])
+        lines.append({**_line(index, row, "", None), "texts": found[part].get(str(run.ids[place]), [])})
+    return lines
 
 
 def _texts(run: RunColumns, target: str, part: int) -> dict[str, list[dict[str, str]]]:
     """By the id of each image of a part: prompt, text, what became of it, and what it was read as."""
-    question = asked_of(run.targets[target].description.facts) if target in _in_words(run) else None
-    table = f"answers/{run.targets[target].slug}" if question else ""
-    if question is None or part >= run.run.finished_parts(table, part + 1):
+    entry = run.targets.get(target)
+    table = f"answers/{entry.slug}" if entry else ""
+    if not entry or not entry.description.question or part >= run.run.finished_parts(table, part + 1):
         return {}
-    said = run.run.read_part(table, part)
+    question, said = asked_of(entry.description.facts), run.run.read_part(table, part)
     ids = list(dict.fromkeys(said["id"].to_pylist()))
-    return {
-        name: [
-            {
-                "prompt": one_line(one.prompt, _LONGEST_TEXT),
-                "text": one_line(one.text, _LONGEST_TEXT),
-                "status": str(one.status),
-                "read": _text(read_as(one, question)),
-            }
-            for one in of_image
-        ]
-        for name, of_image in zip(ids, said_of(said, ids), strict=True)
-    }
+    texts = zip(ids, said_of(said, ids), strict=True)
+    return {name: [_spoken(one, question) for one in of_image] for name, of_image in texts}
 
 
-def _in_words(run: RunColumns) -> list[str]:
-    """The targets of a run that answer questions in words."""
-    return [name for name, entry in run.targets.items() if entry.description.question is not None]
+def _spoken(one: Said, question: WordQuestion) -> dict[str, str]:
+    prompt, text = (one_line(each, _LONGEST_TEXT) for each in (one.prompt, one.text))
+    return {"prompt": prompt, "text": text, "status": str(one.status), "read": _text(read_as(one, question))}
 
 
 def pair_lines(index: Index, pairs: Pairs, start: int, stop: int) -> list[dict[str, object]]:
