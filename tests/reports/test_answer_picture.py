@@ -1,5 +1,6 @@
 """The first screen of an audit: its picture, its title, what to do next, and that each command that it prints exists."""
 
+import html
 import json
 import re
 import shlex
@@ -12,10 +13,11 @@ from markupsafe import Markup
 from report_factory import make_gallery, make_results
 from report_reader import plain_text
 
+from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.requirements import records as requirements
 from transect.cli.app import app
 from transect.jobs import compare, replicate
-from transect.reports import write
+from transect.reports import builder, write
 from transect.reports.answer_picture import MOST, Judged, picture
 from transect.reports.blocks import DotPlot, Folded
 from transect.reports.builder import drawn
@@ -25,6 +27,7 @@ from transect.reports.next_steps import gate, next_steps
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
 from transect.reports.study_parts import what_differs
+from transect.reports.summary import shown_answer
 from transect.reports.verdicts import judged
 
 MEANINGS = dict.fromkeys(VERDICTS, "meaning")
@@ -179,6 +182,21 @@ def test_what_to_do_follows_from_what_was_found():
     assert "transect view . --wrong" in commands(next_steps(seen))
     printed = shlex.split(next(line for line in texts["none"].split("\n") if line.startswith("printf")))
     assert printed[-5:-2] == ['attribute = "glasses"', 'outcome = "miss"', "margin = 0.02"]
+
+
+def test_a_notebook_shows_the_picture_of_the_page_above_the_table(tmp_path):
+    """In a frame that runs nothing, whose document holds the row of each effect that the page draws."""
+    write(make_results(), make_gallery(), tmp_path)
+    result = AuditResult(AuditNumbers(()), tmp_path, json.loads((tmp_path / "results.json").read_text()))
+    shown = result._repr_html_()
+    framed = html.unescape(
+        re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="" style="[^"]*">The answer.</iframe>', result.figure().html)[1]
+    )
+    rows = 'class="effect( sure)?"'
+    assert len(re.findall(rows, framed)) == len(re.findall(rows, drawn(shown_answer(Document(read(result.results))))))
+    assert "<script" not in shown
+    assert shown.index("<iframe") < shown.index("<table>")
+    assert builder.framed([]).html == ""
 
 
 def test_an_example_says_what_else_changed():

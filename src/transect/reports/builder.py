@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any, Final, assert_never
+from typing import Any, Final, assert_never, final
 
 from markupsafe import Markup, escape
 
@@ -38,6 +38,7 @@ from transect.reports.blocks import (
     Secondary,
     Subsection,
     TextTable,
+    summary,
 )
 from transect.reports.columns import AnyTable, Table, shown
 from transect.reports.document import breakable
@@ -112,6 +113,29 @@ def pages(page: Page, stem: str) -> dict[str, str]:
     back = Markup('The findings are on <a href="{0}">{0}</a>.').format(f"{stem}.html")
     numbers = Page(f"All numbers: {page.title}", second, heading, cautions=[Paragraph(back)], style=page.style)
     return {f"{stem}.html": build(replace(page, parts=first)), f"{stem}{NUMBERS}": build(numbers)}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """Blocks of a page as a notebook shows them. html: a frame that needs no network and runs no script."""
+
+    html: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+def framed(blocks: Sequence[Block]) -> Framed:
+    """The picture of an answer in a frame of its own; empty without blocks."""
+    if not blocks:
+        return Framed("")
+    alone = Markup(".contents, .skip, .save, main > header { display: none; } .page { padding: 0; display: block; }")
+    page = build(Page("The answer", [summary(Answer((), blocks=blocks))], style=alone))
+    height = 170 + 72 * sum(len(block.rows) for block in blocks if isinstance(block, DotPlot))
+    return Framed(
+        str(tag("iframe", "The answer.", srcdoc=page, sandbox="", style=f"width:100%;border:0;height:{height}px"))
+    )
 
 
 def _halves(blocks: Iterable[Block]) -> tuple[list[Block], list[Block]]:

@@ -68,7 +68,7 @@ def about(document: Document) -> Paragraph:
 
 def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -> Part:
     """The first part: verdicts, an example, and what is folded below."""
-    shows = picture(verdicts.judged(document), _meanings(document), _change(document))
+    shows = shown_answer(document)
     said = verdicts.opening(document, sentences) or [Markup("No verdict: no attribute was compared.")]
     worlds: list[Block] = []
     if replicated := document.texts("/replicated"):
@@ -86,6 +86,11 @@ def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -
         Folded("What this audit cannot show", [Bullets(limits, "limits"), Paragraph(ATTRIBUTE_NOTE, "note")]),
         Folded("How verdicts are reached", [Paragraph(_REACHED), Paragraph(family_words(document))]),
     )
+
+
+def shown_answer(document: Document) -> list[Block]:
+    """The picture of the answer."""
+    return picture(verdicts.judged(document), _meanings(document), _change(document))
 
 
 def _change(document: Document) -> Markup:
