@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, final
 
@@ -142,7 +142,9 @@ class Plan:
     """What a design costs, and the power that it has.
 
     subjects: of the transect, each at two levels (times cells); images, calls: in all. unpaired_images: what different
-    subjects at each level would take for the same power. power: of the test at the level alpha / family.
+    subjects at each level would take for the same power; images_saved: against these, negative where it costs more.
+    power: of the test at the level alpha / family. contrast: of a pilot, that needs the most; margin: of a plan to show
+    that no difference is larger.
     """
 
     subjects: int
@@ -154,12 +156,14 @@ class Plan:
     family: int
     unpaired_subjects: int
     unpaired_images: int
+    images_saved: int = field(init=False)
     assumed: str
+    contrast: str | None = None
+    margin: float | None = None
 
-    @property
-    def images_saved(self) -> int:
-        """Images that the transect saves against different subjects at each level; negative where it costs more."""
-        return self.unpaired_images - self.images
+    def __post_init__(self) -> None:
+        """Count the images that are saved."""
+        object.__setattr__(self, "images_saved", self.unpaired_images - self.images)
 
 
 def plan(

@@ -27,10 +27,7 @@ EQUIVALENCE: Final = 0.9
 """Level of the two-sided interval whose ends are two one-sided tests at 5 %."""
 ALPHA: Final = 0.05
 POWER: Final = 0.9
-SOURCES: Final = (
-    SCHUIRMANN,
-    BERGER,
-)
+SOURCES: Final = (SCHUIRMANN, BERGER)
 
 
 def is_shown(p_adjusted: float | None, low: float | None, high: float | None, alpha: float = 0.05) -> bool:
@@ -256,11 +253,7 @@ def subjects_needed(bounds: Sequence[Bound], limit: float) -> int | None:
 
 
 def sizes_of_differences(
-    values: Float[np.ndarray, "n ..."],
-    axis: int,
-    measure: Measure,
-    *,
-    people: Int[np.ndarray, " n"] | None = None,
+    values: Float[np.ndarray, "n ..."], axis: int, measure: Measure, *, people: Int[np.ndarray, " n"] | None = None
 ) -> tuple[Bound, ...]:
     """The size |difference| of every pair of levels along an axis of a transect, with its bounds."""
     grid = by_level(values, axis)

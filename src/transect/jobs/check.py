@@ -52,12 +52,7 @@ class Check(Job[CheckNumbers]):
     ]
     requirements: Annotated[
         str | Path | Requirement | Sequence[Requirement],
-        Option(
-            "A TOML file of requirements, such as the study file.",
-            Path,
-            metavar="FILE",
-            opens="data",
-        ),
+        Option("A TOML file of requirements, such as the study file.", Path, metavar="FILE", opens="data"),
     ]
     _: KW_ONLY
     junit: Annotated[

@@ -254,13 +254,7 @@ def _effect(row: Mapping[str, Any]) -> tuple[str, Contrast]:
     return row["outcome"], Contrast(**ends, **{name: row[name] for name in ("name", "target", "n_subjects", "unit")})
 
 
-def _matched(
-    name: str,
-    prepared: Prepared,
-    pairs: Rows,
-    experiment: Effects,
-    seed: int,
-) -> MatchedOutcome:
+def _matched(name: str, prepared: Prepared, pairs: Rows, experiment: Effects, seed: int) -> MatchedOutcome:
     values = prepared.outcomes[name]
     pair = pair_outcome(values, *pairs, reach=prepared.reaches[name], seed=seed)
     adjusted = adjusted_pair_outcome(values, prepared.covariates, *pairs)
