@@ -177,7 +177,8 @@ def plan_next_equivalence(
         needed = subjects_to_decide(effects[_place(contrast)], contrast, margin, family=family, power=power)
         subjects = rounded_up(needed or found.subjects)
         images = subjects * contrast.images_per_subject
-        return replace(found, subjects=subjects, images=images, calls=images * targets, power=power)
+        saved = found.unpaired_images - images
+        return replace(found, subjects=subjects, images=images, calls=images * targets, images_saved=saved, power=power)
 
     return _largest(known, plan)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Final, final
 
@@ -156,14 +156,15 @@ class Plan:
     family: int
     unpaired_subjects: int
     unpaired_images: int
-    images_saved: int = field(init=False)
+    images_saved: int
     assumed: str
     contrast: str | None = None
     margin: float | None = None
 
-    def __post_init__(self) -> None:
-        """Count the images that are saved."""
-        object.__setattr__(self, "images_saved", self.unpaired_images - self.images)
+
+def _apart(group: int, images: int) -> tuple[int, int, int]:
+    """What two groups of different subjects take: subjects, images, and those that a transect of some images saves."""
+    return 2 * group, 2 * group, 2 * group - images
 
 
 def plan(
@@ -202,7 +203,7 @@ def plan(
     images = 2 * cells * subjects
     assumed = f"correlation {correlation:g} between a subject's answers, {cells} cell{'s' * (cells > 1)} of a subject"
     return Plan(
-        subjects, images, images * targets, reached(subjects), effect, alpha, family, 2 * group, 2 * group, assumed
+        subjects, images, images * targets, reached(subjects), effect, alpha, family, *_apart(group, images), assumed
     )
 
 
@@ -254,7 +255,7 @@ def plan_from_pilot(
         else f"pairs that differ in a share of {max(discordant, abs(effect)):.3g} of the subjects, as in the pilot"
     )
     return Plan(
-        subjects, images, images * targets, reached(subjects), effect, alpha, family, 2 * group, 2 * group, assumed
+        subjects, images, images * targets, reached(subjects), effect, alpha, family, *_apart(group, images), assumed
     )
 
 
@@ -529,7 +530,7 @@ def plan_equivalence(
     shown = counted(cells, "cell")
     assumed = f"no difference; correlation {correlation:g} between a subject's answers, {shown} of a subject"
     images = 2 * cells * subjects
-    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
+    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, *_apart(group, images), assumed)
 
 
 def _equivalent(margin: float, deviation: float, power: float) -> int:
