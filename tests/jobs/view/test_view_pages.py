@@ -231,3 +231,21 @@ def test_axe_finds_nothing_on_any_view(site, axe, scheme, rules):
             visit.page.evaluate(axe)
             found = visit.page.evaluate("rules => axe.run(document, {runOnly: rules})", rules)["violations"]
             assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == [], query
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_transcripts_are_a_table_that_keys_walk_through(canonical, site, width):
+    """A row for each text; the arrows go from image to image, and Enter opens one."""
+    with transect.view(canonical("words")) as page:
+        opened = "view=transcripts&target=biased/role"
+        with Visit((page, site[1]), opened, viewport={"width": width, "height": 900}) as visit:
+            visit.count("240 of 240 images")
+            visit.wait("document.querySelectorAll('.texts tbody tr').length === 100")
+            assert "What would you do with this application?" in visit.page.inner_text(".texts tbody tr")
+            visit.page.focus("a.shown")
+            visit.page.keyboard.press("ArrowDown")
+            assert "hat on" in visit.page.evaluate("document.activeElement.innerText")
+            visit.page.keyboard.press("Enter")
+            visit.wait("document.querySelector('#image').open")
+            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+            assert visit.page.title() == "words"
