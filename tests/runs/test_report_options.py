@@ -168,3 +168,9 @@ def test_a_damaged_file_is_refused_in_one_line(tmp_path, content, message):
         report_options.read(tmp_path)
     assert message in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
+
+
+def test_a_title_stays_until_another_is_given_and_an_empty_one_resets_it():
+    stored = report_options.over(ReportSettings(), ReportSettings(title="Smile v2"))
+    assert report_options.over(stored, ReportSettings(margin=["0.1"])).title == "Smile v2"
+    assert report_options.over(stored, ReportSettings(title="")) == ReportSettings()

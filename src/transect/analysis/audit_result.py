@@ -11,9 +11,11 @@ from typing import Any, final
 import pyarrow as pa
 
 from transect.records import Effect
-from transect.reports import verdicts
+from transect.reports import builder, verdicts
 from transect.reports.builder import NUMBERS
+from transect.reports.document import Document
 from transect.reports.entries import MARKS, MOST, EffectEntry, VerdictEntry, kind_of
+from transect.reports.results import read
 from transect.reports.wording import effect_numbers, unit_words
 from transect.runs import bounds
 from transect.runs.json_records import plain
@@ -87,6 +89,15 @@ class FolderResult(Result):
         """
         kinds = {kind_of(row.verdict, check=row.check) for row in self.verdicts if not row.check}
         return next((kind for kind in MARKS if kind in kinds), "")
+
+    def figure(self) -> builder.Framed:
+        """The picture of the answer, for a notebook: each effect with its interval, by verdict."""
+        from transect.reports.summary import shown_answer
+
+        return builder.framed(shown_answer(Document(read(self.results))))
+
+    def _repr_html_(self) -> str:
+        return self.figure().html + super()._repr_html_()
 
     def failures(self, target: str = "", outcome: str = "") -> pa.Table:
         """The images on which a target is wrong or has no answer, a row for each such image and target.

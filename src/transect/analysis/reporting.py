@@ -338,7 +338,7 @@ def _report(folder: Path, shares: Sequence[TableLike], given: ReportSettings) ->
         sections=all_sections.of_runs(folder, found),
         margins=counting.margins,
         again=Estimates({each.run.spec.name: each for each in found}),
-        title=one_line(settings.title),
+        title=one_line(settings.title or ""),
         cautions=list(unfinished.unfinished_sentences(folder)),
     )
 

@@ -19,17 +19,7 @@ from jaxtyping import Float, Int, UInt8
 from transect.analysis.findings import means
 from transect.analysis.sections import canary_drift
 from transect.analysis.sections.exclusion_comparison import required_section
-from transect.designs.search import (
-    APART,
-    Harvest,
-    History,
-    Interrogation,
-    Random,
-    Sobol,
-    Thompson,
-    apart,
-    eager,
-)
+from transect.designs.search import APART, Harvest, History, Interrogation, Random, Sobol, Thompson, apart, eager
 from transect.designs.search.interrogation import FIRST
 from transect.designs.search.phases import CONFIDENCE, ConfirmedSearch, Phases
 from transect.designs.search.rules import FEWEST_FAILURES, Rule

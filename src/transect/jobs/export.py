@@ -14,6 +14,7 @@ from transect.reports.columns import Column, Table
 from transect.reports.exports import formats, model_card, performance_variation, technical_file
 from transect.reports.exports.result_texts import results_of, tables_of, write_csv, write_parquet
 from transect.runs import working_folders
+from transect.runs.folder import begun
 from transect.runs.wording import counted
 
 Format = Literal[
@@ -112,7 +113,7 @@ class Export(Job[ExportNumbers]):
         if self.to == "model-card":
             return model_card.write(results, self.model, out)
         if self.to == "technical-file":
-            return technical_file.write(results, self.model, out)
+            return technical_file.write(results, self.model, out, begun(run))
         return _TABLES[self.to](results, out)
 
     def content(self, numbers: ExportNumbers) -> Content:

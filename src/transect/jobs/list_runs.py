@@ -35,7 +35,7 @@ DEEPEST: Final = 4
 _LARGEST_PAGE: Final = 1 << 19
 """Bytes of a page that are read: its first screen."""
 _OURS: Final = re.compile(r'<meta name="generator" content="Transect [^"]*">')
-_TITLE: Final = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_TITLE: Final = re.compile(r"<title>(.*?)(?:, \d+ \w{3} \d{4})?</title>", re.DOTALL)
 _ANSWER: Final = re.compile(r'<div class="answer">\s*<p[^>]*>(.*?)</p>', re.DOTALL)
 """The first sentence of the answer of a page."""
 _ADVICE: Final = "write it again: transect report"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, fields
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, final
 
@@ -31,31 +31,8 @@ LABELS: Final = {
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class PlanNumbers:
-    """The smallest design that detects the effect, or shows that no difference exceeds the margin.
-
-    contrast: the pilot's that needs the most subjects, if any. margin: None for an effect.
-    """
-
-    subjects: int
-    images: int
-    calls: int
-    power: float
-    effect: float
-    alpha: float
-    family: int
-    unpaired_subjects: int
-    unpaired_images: int
-    images_saved: int
-    assumed: str
-    contrast: str | None = None
-    margin: float | None = None
-
-
-@final
 @dataclass(frozen=True)
-class Plan(Job[PlanNumbers]):
+class Plan(Job[planning.Plan]):
     """How many subjects, images and calls an effect needs, and what a transect saves against unpaired images.
 
     With a pilot, its answers replace what is otherwise assumed: base, correlation, cells and targets.
@@ -74,15 +51,13 @@ class Plan(Job[PlanNumbers]):
     base: Annotated[float | None, Option("The rate at the first level; not with --pilot.")] = None
     _: KW_ONLY
     margin: Annotated[
-        float | None,
-        Option("In place of --effect: plan to show that no difference is larger, as a requirement asks."),
+        float | None, Option("In place of --effect: plan to show that no difference is larger, as a requirement asks.")
     ] = None
     power: Annotated[float, Option("The chance to detect the effect.")] = 0.9
     alpha: Annotated[float, Option("The significance level of all tests together.")] = 0.05
     family: Annotated[int | None, Option("Tests that share alpha; default 1, or the tests of the pilot.")] = None
     correlation: Annotated[
-        float | None,
-        Option("Correlation of a subject's answers, 0 to below 1; default 0.5; not with --pilot."),
+        float | None, Option("Correlation of a subject's answers, 0 to below 1; default 0.5; not with --pilot.")
     ] = None
     cells: Annotated[
         int | None,
@@ -96,7 +71,12 @@ class Plan(Job[PlanNumbers]):
         ),
     ] = None
 
-    def compute(self) -> PlanNumbers:
+    about: Annotated[
+        str | None,
+        Option("Of --pilot: attributes, outcomes or targets that matter, separated by commas, as glasses,error."),
+    ] = None
+
+    def compute(self) -> planning.Plan:
         """The smallest design."""
         self._check()
         if self.pilot is not None:
@@ -137,18 +117,19 @@ class Plan(Job[PlanNumbers]):
         if self.pilot is not None and unused:
             raise BadInput(f"--pilot replaces {', '.join(unused)}: drop {'it' if len(unused) == 1 else 'them'}")
 
-    def _from_pilot(self, pilot: Path) -> PlanNumbers:
+    def _from_pilot(self, pilot: Path) -> planning.Plan:
         from transect.analysis.secondary_results import plan_next, plan_next_equivalence
 
+        about = [word.strip() for word in (self.about or "").split(",") if word.strip()]
         if self.margin is not None:
-            design, contrast = plan_next_equivalence(pilot, self.margin, power=self.power)
+            design, contrast = plan_next_equivalence(pilot, self.margin, power=self.power, about=about)
         else:
             design, contrast = plan_next(
-                pilot, self.effect or 0.0, power=self.power, alpha=self.alpha, family=self.family
+                pilot, self.effect or 0.0, power=self.power, alpha=self.alpha, family=self.family, about=about
             )
         return _numbers(design, f"{contrast.name} ({contrast.outcome} of {contrast.target})", self.margin)
 
-    def content(self, numbers: PlanNumbers) -> Content:
+    def content(self, numbers: planning.Plan) -> Content:
         """What is shown of the design."""
         return Content(
             title="Study plan",
@@ -171,18 +152,15 @@ PLAN: Final[Sequence[Column[tuple[str, object]]]] = (
 )
 
 
-def _headline(plan: PlanNumbers) -> str:
+def _headline(plan: planning.Plan) -> str:
     """The subjects that are needed."""
     subjects = counted(plan.subjects, "subject")
     if plan.margin is not None:
-        return (
-            f"{subjects} show with a power of {plan.power:.3g} that no difference exceeds {plan.margin:g}, where there "
-            "is none."
-        )
+        told = "tell a difference of {:g} from none" if plan.contrast else "show that no difference exceeds {:g}"
+        return f"{subjects} {told.format(plan.margin)}, with a power of {plan.power:.3g}."
     return f"{subjects} detect an effect of {plan.effect:g} with a power of {plan.power:.3g}."
 
 
-def _numbers(design: planning.Plan, contrast: str | None = None, margin: float | None = None) -> PlanNumbers:
+def _numbers(design: planning.Plan, contrast: str | None = None, margin: float | None = None) -> planning.Plan:
     """The plan as numbers; the power with four decimals."""
-    known = {field.name: getattr(design, field.name) for field in fields(PlanNumbers) if hasattr(design, field.name)}
-    return PlanNumbers(**known | {"power": round(design.power, 4)}, contrast=contrast, margin=margin)
+    return replace(design, power=round(design.power, 4), contrast=contrast, margin=margin)

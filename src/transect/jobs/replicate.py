@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -30,7 +31,7 @@ from transect.job import Content, Job, Option, Out, function
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
 from transect.reports.blocks import Block, Bullets, Folded, Heading, Paragraph, Part, Secondary
 from transect.reports.columns import Column, Table
-from transect.reports.next_steps import Step, listed
+from transect.reports.next_steps import HERE, Step, listed
 from transect.reports.wording import short_name
 from transect.runs import report_options, working_folders
 from transect.runs.json_records import plain
@@ -61,12 +62,6 @@ _COMBINED: Final = (
     "The effect on photographs is the rendered effect of all subjects plus what rendering gets wrong, measured on the "
     "subjects that are in both runs (prediction-powered inference). A rendering that is wrong costs width and not "
     "validity; its weight is estimated. The subjects in both must be a random sample of those that were rendered."
-)
-
-
-_STEPS: Final = (
-    Step("Look at the images of each world:", ["transect view RUN"]),
-    Step("Plan the subjects that would decide what is inconclusive:", ["transect plan --pilot RUN --margin 0.02"]),
 )
 
 
@@ -127,6 +122,13 @@ class Replicate(Job[ReplicateNumbers]):
         """The folder of the last run."""
         return self.runs[-1]
 
+    def _steps(self, numbers: ReplicateNumbers) -> Iterator[Step]:
+        runs = [shlex.quote(str(run)) for run in self.runs]
+        yield Step("Look at the images of each world:", [f"transect view {run}" for run in runs])
+        if any(finding.verdict == "cannot tell" for finding in numbers.findings):
+            plans = [f"transect plan --pilot {run} --margin 0.02" for run in runs]
+            yield Step("Plan the subjects that would decide what is inconclusive:", plans)
+
     def content(self, numbers: ReplicateNumbers) -> Content:
         """Which effects replicate, and each in all worlds."""
         titled = list(dict.fromkeys(short_name(finding.target) for finding in numbers.findings if finding.target))
@@ -137,7 +139,7 @@ class Replicate(Job[ReplicateNumbers]):
             answer=list(map(_marked, numbers.answer)),
             remarks=[f"{note.rstrip('.')}." for note in numbers.notes],
             first=[
-                *listed(_STEPS[: 1 + any(finding.verdict == "cannot tell" for finding in numbers.findings)]),
+                *listed(list(self._steps(numbers)), HERE),
                 Table("Worlds", numbers.worlds, WORLDS),
                 Folded("What this comparison cannot show", (Bullets(_LIMITS, "limits"),)),
             ],

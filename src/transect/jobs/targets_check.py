@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 FACES: Final = 10
 """Rendered faces that a local model is asked about."""
-_SIZE: Final = 256
 
 
 @final
@@ -50,8 +49,9 @@ class TargetCheck:
     questions: Annotated[
         str | None, Option("Of a model that answers in words: what to ask, a TOML file or a built-in set.")
     ] = None
-    image: Annotated[Path | None, Option("The picture to ask about; by default rendered faces of 256 pixels.")] = None
+    image: Annotated[Path | None, Option("The picture to ask about; by default rendered faces.")] = None
     seed: Annotated[int, Option("Which face is rendered, or the first of them.")] = 0
+    size: Annotated[int, Option("Width and height of rendered faces in pixels: those of your run.", least=1)] = 256
     model: ModelSettings = field(default_factory=ModelSettings)
     timeout: Annotated[float, TIMEOUT] = 10.0
     picture: Annotated[Path, Option("Of a local model: the PNG file to write with the image as the model gets it.")] = (
@@ -69,7 +69,7 @@ def command(context: typer.Context, json: Json = False, **given: object) -> None
     wanted = asked(TargetCheck, given)
     target, options = wanted.target, wanted.model.options()
     if wanted.questions is not None:
-        images = Images(_pixels(wanted.image, wanted.seed)[:1])
+        images = Images(_pixels(wanted)[:1])
         check_in_words(target, wanted.questions, options, images, wanted.timeout, json=json)
         return
     kind, _ = kind_of(target)
@@ -81,12 +81,13 @@ def command(context: typer.Context, json: Json = False, **given: object) -> None
         if options:
             names = ", ".join(f"--{name}" for name in options)
             raise BadInput(f"{target} is of a model behind a web address: expected no {names}; leave it out")
-        _behind_address(target, wanted.image, wanted.seed, json=json)
+        _behind_address(wanted, json=json)
         return
-    _local(target, options, _pixels(wanted.image, wanted.seed), wanted.timeout, wanted.picture, json)
+    _local(wanted, options, required=bool(on_command_line(context, {"picture": wanted.picture})), json=json)
 
 
-def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: float, picture: Path, json: bool) -> None:
+def _local(wanted: TargetCheck, options: dict[str, Any], *, required: bool, json: bool) -> None:
+    """required: whether the picture was asked for, so that none is an error."""
     from transect.experiment import costs
     from transect.records import Images
     from transect.runs.folder import write_atomically
@@ -96,11 +97,13 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
     from transect.targets.guard import guarded
     from transect.targets.input_preview import model_input
 
-    opened = resolve(spec, **options)
+    opened, picture, pixels = resolve(wanted.target, **options), wanted.picture, _pixels(wanted)
     try:
         images = Images(pixels[:1] if is_metered(opened) else pixels)
         found = model_input(opened, images.pixels[0])
-        answers = guarded(opened, images, timeout=timeout, batch=len(images))
+        if required and found.picture is None:
+            raise BadInput(f"--picture: expected a model whose input is known: {found.reason}; leave it out")
+        answers = guarded(opened, images, timeout=wanted.timeout, batch=len(images))
     finally:
         costs.close([opened])
     facts_of = describe(opened)
@@ -129,19 +132,19 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
         read = [["outputs", f"{listed}; {facts_of.get('output_name')} is read: see --output-name"]] if outputs else []
         table(["what", "seen"], [*_lines(opened, found, images, written), *read])
         table(["image", "answer", "failure"], rows)
-    if advice := _advice(opened, answers):
+    if advice := _advice(wanted.target, answers):
         raise BadInput(advice)
 
 
-def _pixels(image: Path | None, seed: int, faces: int = FACES) -> np.ndarray:
-    """The given picture, or that many faces rendered from a seed."""
+def _pixels(wanted: TargetCheck, faces: int = FACES) -> np.ndarray:
+    """The given picture, or that many rendered faces."""
     from transect.generators import load
     from transect.targets.http.target import picture
 
-    if image is not None:
-        return picture(image)[None]
-    world = load("faceworld", image_size=_SIZE)
-    return world.render(world.sample(range(seed, seed + faces))).pixels
+    if wanted.image is not None:
+        return picture(wanted.image)[None]
+    world = load("faceworld", image_size=wanted.size)
+    return world.render(world.sample(range(wanted.seed, wanted.seed + faces))).pixels
 
 
 def _lines(target: Target, found: ModelInput, images: Images, written: str) -> list[list[str]]:
@@ -178,28 +181,31 @@ def _answer(target: Target, answers: Predictions, row: int) -> str:
     return ", ".join(f"{name} {score:.3f}" for score, name in best)
 
 
-def _advice(target: Target, answers: Predictions) -> str:
+def _advice(target: str, answers: Predictions) -> str:
     """What to do where no answer came, or the same to each of several images; "" where all is well."""
     from transect.records import Task
+    from transect.targets.resolution import remedy
 
+    check = remedy(target, "preprocess", "output", "task")
     if answers.failed.all():
-        return f"{target.name}: no answer to any image: {answers.failures[0]}; check --task, --output and --preprocess"
+        return f"{target}: no answer to any image: {answers.failures[0]}; {check}"
     good = answers.scores[~answers.failed]
     if len(good) > 1 and answers.task is not Task.DETECTION and (good == good[0]).all():
-        return f"{target.name}: the same answer to {len(good)} different faces; check --preprocess, --output and --task"
+        return f"{target}: the same answer to {len(good)} different faces; {check}"
     return ""
 
 
-def _behind_address(file: str, image: Path | None, seed: int, *, json: bool) -> None:
+def _behind_address(wanted: TargetCheck, *, json: bool) -> None:
     """Send one image to a model behind a web address, and explain its response."""
     from transect.targets.http import target as http
     from transect.targets.http.chat import speaker as chat
     from transect.targets.http.chat.settings import is_chat_file
 
+    file = wanted.target
     in_words = is_chat_file(file)
     opened: Any = chat.load_chat(file) if in_words else http.load(file)
     try:
-        pixels = _pixels(image, seed, faces=1)[0]
+        pixels = _pixels(wanted, faces=1)[0]
         explained = chat.check(opened, pixels) if in_words else http.check(opened, pixels)
     finally:
         opened.close()

@@ -10,6 +10,7 @@ from typing import Final, final
 
 from markupsafe import Markup
 
+from transect.effects.outcomes import OF_TRUTH
 from transect.generators.photographs.attributes import NEUTRAL
 from transect.reports.blocks import Block
 from transect.reports.document import Document, Entry
@@ -22,7 +23,8 @@ from transect.targets.kinds import ships
 
 MOST: Final = 4
 _PLACE: Final = "The commands run in the folder of this page. Replace words in capitals."
-GATE: Final = "transect check . --requirements requirements.toml"
+HERE: Final = "The commands run where this page was made."
+GATE: Final = "transect check {} --requirements requirements.toml"
 
 
 @final
@@ -34,19 +36,19 @@ class Step:
     commands: Sequence[str]
 
 
-def listed(steps: Sequence[Step]) -> list[Block]:
+def listed(steps: Sequence[Step], place: str = _PLACE) -> list[Block]:
     """The steps as a list to copy from; nothing without one."""
     if not steps:
         return []
     items = [tag("li", tag("span", step.words) + joined(map(_code, step.commands))) for step in steps]
-    heading = tag("h3", "What to do next") + tag("ol", joined(items)) + tag("p", _PLACE, class_="fine")
+    heading = tag("h3", "What to do next") + tag("ol", joined(items)) + tag("p", place, class_="fine")
     return [tag("div", heading, class_="next")]
 
 
-def gate(words: str, **keys: object) -> Step:
-    """To fail a build by one requirement, of these keys."""
+def gate(words: str, run: str = ".", **keys: object) -> Step:
+    """To fail a build by one requirement on a run, of these keys."""
     table = ["[[require]]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items())]
-    return Step(words, [f"printf '%s\\n' {shlex.join(table)} > requirements.toml", GATE])
+    return Step(words, [f"printf '%s\\n' {shlex.join(table)} > requirements.toml", GATE.format(shlex.quote(run))])
 
 
 def _code(command: str) -> Markup:
@@ -64,9 +66,10 @@ def _steps(document: Document) -> Iterator[Step]:
     verdicts: list[Entry[VerdictEntry]] = [row for row in document.entries("verdicts") if not row.row.check]
     first = {row.row.verdict: row for row in reversed(verdicts)}
     if doubted := first.get("not judged"):
-        yield Step(
-            "Check what the model receives and answers:", [f"transect targets check {model_word(doubted.row.target)}"]
-        )
+        size = document.results.studies[document.study(doubted.row.study)].spec["generator"].get("image_size")
+        shown = f" --size {size}" if size else ""
+        command = f"transect targets check {model_word(doubted.row.target)}{shown}"
+        yield Step("Check what the model receives and answers:", [command])
     yield from _looking(document)
     if found := first.get("found"):
         yield from _confirming(document, found.row)
@@ -86,7 +89,8 @@ def _looking(document: Document) -> Iterator[Step]:
         yield Step("Read what the model says:", ["transect view ."])
     elif document.results.gallery.failures_total:
         count = document.counted("/gallery/failures_total", "wrong or missing answer")
-        yield Step(Markup("Look at the {}:").format(count), ["transect view ."])
+        wrong = any(row.outcome in OF_TRUTH and row.rate for row in document.results.rates)
+        yield Step(Markup("Look at the {}:").format(count), ["transect view . --wrong" if wrong else "transect view ."])
 
 
 def _in_words(study: StudyEntry) -> bool:
@@ -115,10 +119,10 @@ def _deciding(document: Document, unclear: Entry[VerdictEntry]) -> Iterator[Step
     run = f"studies/{row.study}" if document.results.studies[1:] else "."
     if row.margin is None or row.subjects_needed is None:
         return
-    key = "subjects_needed" if row.subjects_to_confirm is None else "subjects_to_confirm"
-    text = Markup("To decide {}, rerun the audit with about {} subjects, or plan another:")
-    words = text.format(spaced(row.attribute), unclear.count(key))
-    yield Step(words, [f"transect plan --pilot {shlex.quote(run)} --margin {row.margin:g}"])
+    text = Markup("Deciding on {} takes about {} subjects; plan for your own margin:")
+    words = text.format(spaced(row.attribute), unclear.count("subjects_needed"))
+    about = shlex.quote(f"{row.attribute},{row.outcome},{row.target}")
+    yield Step(words, [f"transect plan --pilot {shlex.quote(run)} --about {about} --margin {row.margin:g}"])
 
 
 def _gating(document: Document, gated: VerdictEntry) -> Iterator[Step]:

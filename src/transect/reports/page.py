@@ -10,7 +10,6 @@ from transect.reports import album, builder
 from transect.reports.blocks import Block, Page
 from transect.reports.closing_parts import closing_parts
 from transect.reports.document import Document
-from transect.reports.drawing.svg import tag
 from transect.reports.entries import JsonObject
 from transect.reports.records import Gallery, Section
 from transect.reports.results import Results, complete, read
@@ -88,10 +87,8 @@ def page_of(document: Document, shown: Gallery, sentences: Told, day: str = "") 
         *section_parts(document, results.sections, pictures),
         *closing_parts(document, reduced=album.any_reduced(shown)),
     )
-    title, heading = results.title, document.text("/title")
-    if day:
-        title, heading = f"{title}, {day}", heading + ", " + tag("time", day)
-    return Page(title, parts, heading, cautions=[about(document), *cautions(document)])
+    cautious = [about(document), *cautions(document)]
+    return builder.dated(Page(results.title, parts, document.text("/title"), cautions=cautious), day)
 
 
 def _pictures(document: Document, shown: Gallery, section: Section) -> Sequence[Block]:

@@ -46,9 +46,10 @@ def finding(document: Document, index: int) -> Markup:
 
 
 def judged(document: Document) -> list[Judged]:
-    """Every verdict on an effect as a row of the picture, in the order of the page."""
+    """Every verdict on an effect as a row of the picture, in the order of the page, but what is not judged last."""
     never = unchanging(document.results)
     rows: list[Verdict] = [row for row in document.entries("verdicts") if whose(row.row) not in never]
+    rows.sort(key=lambda row: row.row.verdict == "not judged")
     return [_row(document, row, effect) for row in rows if (effect := _effect(document, row)) is not None]
 
 

@@ -36,12 +36,12 @@ class ReportSettings:
     __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "strict": True}
 
     title: Annotated[
-        str,
+        str | None,
         Option(
-            "Title of the page; default: the models, the images and how many; stored with the run.",
+            'Title of the page, or "" for the default: the models, the images and how many; stored with the run.',
             rare=True,
         ),
-    ] = ""
+    ] = None
     by: Annotated[
         Sequence[str],
         Option(
@@ -159,7 +159,8 @@ def over(stored: ReportSettings, given: ReportSettings) -> ReportSettings:
         "margin": listed_margins(given.margin),
         "at_thresholds": check_thresholds(given.at_thresholds),
     }
-    return dataclasses.replace(stored, **{name: value for name, value in stated.items() if value})
+    given_title = {} if given.title is None else {"title": given.title or None}
+    return dataclasses.replace(stored, **{name: value for name, value in stated.items() if value} | given_title)
 
 
 Bins: TypeAlias = Mapping[str, tuple[float, ...]]

@@ -169,7 +169,7 @@ def short(text: str) -> str:
 
 
 _OF_WORDS: Final = "fix the model or the question (try: transect targets check MODEL --questions FILE)"
-_OF_OTHERS: Final = "fix the model, or how it is read (--task, --output, --preprocess; try: transect targets check)"
+_OF_OTHERS: Final = "fix the model, or how it is read (try: transect targets check MODEL)"
 """What helps where every image failed."""
 
 

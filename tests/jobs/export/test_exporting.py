@@ -13,6 +13,7 @@ from report_factory import make_gallery, make_results
 import transect
 from transect.errors import BadInput
 from transect.reports import write
+from transect.reports.exports import technical_file
 from transect.reports.exports.formats import escaped_latex, latex_table
 from transect.reports.exports.model_card import card, metadata
 from transect.reports.exports.result_texts import models, plain_text, results_of, tables_of, yaml
@@ -102,6 +103,8 @@ def test_settings_are_a_table_without_what_is_not_set(results):
 
 def test_a_technical_file_has_each_group_with_its_interval_and_marks_what_is_missing(run, results, tmp_path):
     made = transect.export(run, "technical-file", tmp_path)
+    head = technical_file.text(results, "mine", "28 Nov 2026").splitlines()[2]
+    assert head.replace("\\", "") == f"{results['title']}, examined on 28 Nov 2026"
     assert len(made.numbers.files) == len(models(results))
     for name, own in zip(made.numbers.files, models(results).values(), strict=True):
         said = (tmp_path / name).read_text()

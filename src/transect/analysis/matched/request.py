@@ -18,14 +18,7 @@ from transect.errors import BadInput
 from transect.options import Option
 from transect.runs.table_inputs import TableLike, as_table
 
-Method = Literal[
-    "greedy",
-    "optimal",
-    "propensity",
-    "propensity-published",
-    "mahalanobis",
-    "overlap",
-]
+Method = Literal["greedy", "optimal", "propensity", "propensity-published", "mahalanobis", "overlap"]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
 LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
@@ -84,8 +77,7 @@ class MatchOptions:
     ] = None
     gate: Annotated[float, Option("Balance threshold on the absolute standardized mean difference.")] = GATE
     approximate: Annotated[
-        bool,
-        Option("Search neighbours in an index (extra: ann) and report its recall.", names=("--approximate",)),
+        bool, Option("Search neighbours in an index (extra: ann) and report its recall.", names=("--approximate",))
     ] = False
     pictures: Annotated[
         str | None,

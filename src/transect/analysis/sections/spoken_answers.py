@@ -40,7 +40,7 @@ from transect.runs.human_answers import CodeAgreement
 from transect.runs.human_answers import Figure as JudgeAgreementFigure
 from transect.runs.wording import counted
 from transect.spoken_answers import UNANSWERED, Said, Status
-from transect.targets.words.questions import Code, Kind
+from transect.targets.words.questions import Code, Kind, WordQuestion
 from transect.texts import one_line
 
 
@@ -198,12 +198,11 @@ def _quoted(answers: Answers, group: str, row: int, one: Said, asked: Asked) -> 
     text = f"“{one_line(one.text, LONGEST)}”" if one.text else one_line(one.reason, LONGEST)
     repeat = f", repeat {one.repeat + 1}" if asked.question.repeats > 1 else ""
     where = [f"{one.paraphrase + 1}{repeat}"] if _has_several(asked) else []
-    return [group, str(answers.subjects[row]), *where, str(one.status), text, read_as(one, asked)]
+    return [group, str(answers.subjects[row]), *where, str(one.status), text, read_as(one, asked.question)]
 
 
-def read_as(one: Said, asked: Asked) -> str:
+def read_as(one: Said, question: WordQuestion) -> str:
     """An answer as the value that it was read as."""
-    question = asked.question
     if one.status is not Status.ANSWERED:
         return one.reason
     if question.kind is Kind.TEXT:
@@ -376,11 +375,12 @@ def refusal_section(answers: Answers, asked: Asked) -> Section | None:
         return None
     groups, bounds = image_groups(answers), bounds_table(answers, asked)
     shares = {status: [_share(answers, values, group) for group in groups] for status, values in rates.items()}
+    there = {status: of_groups for status, of_groups in shares.items() if np.nansum(rates[status])}
     return Section(
         key="not_answered",
         title="Refusals",
         text=[*_REFUSALS_TEXT, *([TEXT] if bounds else [])],
-        figures=[_refusals_figure(groups, shares)],
+        figures=[_refusals_figure(groups, there)] if there else [],
         tables=[_refusals_table(groups, shares, failed), _reasons(asked), *([bounds] if bounds else [])],
         sources=[intervals.SOURCES[intervals.WILSON_CLUSTERED], *(wordings.BOUNDS_SOURCES if bounds else ())],
     )

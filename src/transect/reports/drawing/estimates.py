@@ -212,12 +212,15 @@ class Verdict(NamedTuple):
 
 VERDICTS: Final[Mapping[str, Verdict]] = {
     "found": Verdict("found", 0),
+    "violated": Verdict("found", 0),
     "worse": Verdict("found", 0),
     "differs": Verdict("found", 3),
     "better": Verdict("better", 2),
     "check": Verdict("better", 2),
     "no difference": Verdict("same", 1),
+    "met": Verdict("same", 1),
     "cannot tell": Verdict("unclear", 0, filled=False),
+    "not shown": Verdict("unclear", 0, filled=False),
     "not judged": Verdict("unclear", 3, filled=False),
     "not estimable": Verdict("unclear", 1, filled=False),
 }
@@ -237,17 +240,17 @@ def judged_row(
     return svg.track(name, title, description, ticks, drawn, band)
 
 
-def verdict_key(words: Mapping[str, str | Markup], *, banded: bool) -> Markup:
-    """The key of such rows. words: what each verdict that is drawn means; banded: margins are drawn."""
+def verdict_key(words: Mapping[str, str | Markup], band_words: str) -> Markup:
+    """The key of such rows. words: what each verdict that is drawn means, and the band; "" where none is drawn."""
     items = []
     for verdict, meaning in words.items():
         css, shape, filled = VERDICTS[verdict]
         mark = tag("svg", svg.placed(shape, "8", 8), width=16, height=16, aria_hidden="true")
         items.append(tag("span", mark + " " + meaning, class_=f"series {css}{'' if filled else ' open'}"))
-    if banded:
+    if band_words:
         band = tag("rect", class_="range-band", width=16, height=16)
         band = tag("svg", band, width=16, height=16, aria_hidden="true")
-        items.append(tag("span", band + " up to the margin"))
+        items.append(tag("span", band + " " + band_words))
     return tag("p", Markup(" ").join(items), class_="key")
 
 

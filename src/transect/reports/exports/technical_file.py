@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,10 +49,13 @@ _KINDS: Final = {
 """Verdicts that are counted."""
 
 
-def text(results: Mapping[str, Any], model: str) -> str:
-    """The file on one model. results: of it alone."""
+def text(results: Mapping[str, Any], model: str, day: str = "") -> str:
+    """The file on one model. results: of it alone. day: of the run."""
+    title = ", ".join(filter(None, [plain_text(results["title"]), f"examined on {day}" if day else ""]))
     return document([
         f"# Examination of bias: {plain_text(model)}",
+        "",
+        title,
         "",
         _ABOUT,
         "",
@@ -158,6 +162,6 @@ def _without(results: Mapping[str, Any]) -> Iterator[str]:
         yield f"{lost} effects could not be estimated; the tables of the run say why."
 
 
-def write(results: Mapping[str, Any], model: str, out: Path) -> list[Path]:
+def write(results: Mapping[str, Any], model: str, out: Path, day: str = "") -> list[Path]:
     """Write a file for each model: technical-file.md, or technical-file-MODEL.md where there are several."""
-    return write_each(results, model, "technical-file", text, out)
+    return write_each(results, model, "technical-file", partial(text, day=day), out)
