@@ -54,7 +54,7 @@ from transect.protocols import TargetLike
 from transect.records import Estimate
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
 from transect.reports.blocks import Block, DotPlot, Facts, Folded, Heading, Paragraph, Part, Plots, Secondary
-from transect.reports.columns import Column, Table, probability, shown, significant
+from transect.reports.columns import AnyTable, Column, Table, probability, shown, significant
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import tag
 from transect.reports.wording import ATTRIBUTE_NOTE
@@ -427,7 +427,7 @@ def _numbers(result: Finished[RecognitionNumbers] | Recognition) -> RecognitionN
     return done.numbers
 
 
-def _tables(numbers: RecognitionNumbers) -> list[Table[Any]]:
+def _tables(numbers: RecognitionNumbers) -> list[AnyTable]:
     return [
         _error_table(numbers),
         _differential_table(numbers),
@@ -437,7 +437,7 @@ def _tables(numbers: RecognitionNumbers) -> list[Table[Any]]:
     ]
 
 
-def _lines(numbers: RecognitionNumbers, tables: Sequence[Table[Any]]) -> Iterator[str | Table[Any]]:
+def _lines(numbers: RecognitionNumbers, tables: Sequence[AnyTable]) -> Iterator[str | AnyTable]:
     """What the terminal shows: thresholds, the tables, and what has no interval or is left out."""
     for limit in numbers.thresholds:
         yield f"threshold {_limit(limit)} ({numbers.metric} distance; {_origin(numbers, limit)})"
@@ -449,7 +449,7 @@ def _lines(numbers: RecognitionNumbers, tables: Sequence[Table[Any]]) -> Iterato
     yield from (f"note: {note}" for note in numbers.notes)
 
 
-def _parts(numbers: RecognitionNumbers, *tables: Table[Any]) -> list[Part]:
+def _parts(numbers: RecognitionNumbers, *tables: AnyTable) -> list[Part]:
     errors, differentials, distances, changed, lost = tables
     return [
         Part("errors", errors.title, tuple(_errors(numbers, errors))),
