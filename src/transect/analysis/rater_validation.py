@@ -102,7 +102,7 @@ class StudyValidation:
     simulated: int = 0
 
     @classmethod
-    def of_run(cls, validation: Validation, generator: Mapping[str, Any], simulated: int = 0) -> StudyValidation:
+    def of_run(cls, validation: Validation, generator: Mapping[str, object], simulated: int = 0) -> StudyValidation:
         """The validation, with the generator that it is about."""
         counts = (validation.unidentifiable, validation.undecided, validation.unrated, validation.between)
         groups = tuple(validation.groups), tuple(validation.equal)

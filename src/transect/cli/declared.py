@@ -63,7 +63,7 @@ class DeclaredCommand(Command):
     def params(self, _: object) -> None:
         """Click sets them to none while the command is not open."""
 
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+    def make_context(self, info_name: str | None, args: list[str], parent: object = None, **extra: object) -> Any:
         """The context of the opened command, which is what runs, or of the one below that the first word names."""
         if args and (below := self.below.get(args[0])):
             return below.make_context(f"{info_name} {args[0]}", args[1:], parent=parent, **extra)

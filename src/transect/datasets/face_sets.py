@@ -207,7 +207,7 @@ def _joined(tables: dict[str, Path]) -> tuple[dict[str, list[Any]], list[str]]:
     return {name: [cell for cells in read_tables for cell in cells[name]] for name in names}, parts
 
 
-def _fairface_labels(cells: dict[str, list[Any]]) -> tuple[dict[str, Labelled], dict[str, str]]:
+def _fairface_labels(cells: dict[str, list[object]]) -> tuple[dict[str, Labelled], dict[str, str]]:
     labels, skipped = attributes_of(
         {name: column for name, column in cells.items() if name not in ("file", "age", _NO_APPEARANCE)}
     )

@@ -61,7 +61,7 @@ def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, l
     """Columns id, split, gender and verb of the pictures with a gender, and how many have none; none is opened."""
     folder_of(path, "imSitu's folder")
     people = _people(needed(path, (SPACE,), "imSitu"))
-    columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: [], "verb": []}
+    columns: dict[str, list[object]] = {"id": [], "split": [], GENDER: [], "verb": []}
     lost = 0
     for part in parts:
         for name, entry in _entries(needed(path, (f"{part}.json",), "imSitu")).items():
@@ -92,7 +92,9 @@ def _people(space: Path) -> dict[str, str]:
     return people
 
 
-def _labels(entries: list[Mapping[str, Any]], people: Mapping[str, str]) -> tuple[dict[str, Labelled], dict[str, str]]:
+def _labels(
+    entries: list[Mapping[str, object]], people: Mapping[str, str]
+) -> tuple[dict[str, Labelled], dict[str, str]]:
     verbs = tuple(sorted({str(entry["verb"]) for entry in entries}))
     values = np.array([verbs.index(str(entry["verb"])) for entry in entries], dtype=np.float64)
     meaning = "label verb: what annotators were asked to find, and saw"
@@ -105,7 +107,7 @@ def _labels(entries: list[Mapping[str, Any]], people: Mapping[str, str]) -> tupl
     return divided({"verb": verb, GENDER: gender})
 
 
-def _agent(entry: Mapping[str, Any], people: Mapping[str, str]) -> str:
+def _agent(entry: Mapping[str, object], people: Mapping[str, str]) -> str:
     """What the frames call the agent: man, woman, or an empty text where they differ or name neither."""
     frames = entry["frames"] if isinstance(entry["frames"], list) else []
     genders = {people.get(str(frame.get("agent", ""))) for frame in frames if isinstance(frame, dict)} - {None}

@@ -223,7 +223,7 @@ def _kept_group(file: Path, _: tuple[int, int, int], group: int, column: str) ->
     return _table(file, [column], [group])[column].combine_chunks()
 
 
-def _ids(cells: dict[str, list[Any]], kept: list[int]) -> tuple[str, ...]:
+def _ids(cells: dict[str, list[object]], kept: list[int]) -> tuple[str, ...]:
     """The first column of ids that names each row; else the row's number."""
     for name in _ID:
         if name in cells and None not in cells[name]:

@@ -131,7 +131,7 @@ class Steps(_Within):
 
     def describe(self) -> dict[str, Any]:
         """The world's description, and the size of a step."""
-        size: dict[str, Any] = {"attribute": self.own.name, "half_range": self.half, "unit": self.own.unit}
+        size: dict[str, object] = {"attribute": self.own.name, "half_range": self.half, "unit": self.own.unit}
         if self.unit == DIRECTION:
             size["by"] = DIRECTION
         return {**capabilities.description(self.world), "steps": size}

@@ -139,7 +139,7 @@ class OnRay:
         # A worker's process lives on after a task that needs a GPU too (max_calls), with its models.
         remote = ray.remote(num_cpus=1, num_gpus=work.gpus, max_retries=_LOSSES, max_calls=0)(make)
         fixed = secrets.token_hex(8), ray.put(work), Surroundings.here(0)  # pickled once, whatever the tasks
-        waiting: deque[Any] = deque()
+        waiting: deque[object] = deque()
         try:
             for task in tasks:
                 waiting.append(remote.remote(*fixed, task))
@@ -162,7 +162,7 @@ class OnRay:
         if self._joined:
             read_again(self._ray)
 
-    def _taken(self, waiting: deque[Any]) -> Any:
+    def _taken(self, waiting: deque[object]) -> Any:
         from ray.exceptions import RayError
 
         try:

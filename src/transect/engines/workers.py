@@ -150,7 +150,7 @@ class Failed:
         return RuntimeError(f"{self.kind}: {self.text}")
 
 
-_opened: dict[str, Opened[Any, Any]] = {}
+_opened: dict[str, Opened[object, object]] = {}
 """The work that this process has open, by its token: one at a time."""
 
 

@@ -321,7 +321,7 @@ def pictures_table(fitted: pa.Table, labelled: LabelledImages | None, ids: list[
     place = {name: row for row, name in enumerate(ids)}
     rows = np.array([place[name] for name in fitted["id"].to_pylist()], dtype=np.int64)
     kinds = ((PHOTOGRAPH, "landmarks"), (RENDERED, "twin_landmarks"))
-    both: dict[str, list[Any]] = {"id": [], "image": [], SHOWN: [], "landmarks": []}
+    both: dict[str, list[object]] = {"id": [], "image": [], SHOWN: [], "landmarks": []}
     for row in fitted.to_pylist():
         for kind, points in kinds:
             both["id"].append(row["id"] if kind == PHOTOGRAPH else f"{row['id']} {RENDERED}")

@@ -136,7 +136,7 @@ class RecognitionOptions:
         int | None, Option("Fit each picture into this many pixels; default as it is.", names=("--size",))
     ] = None
     preprocess: Annotated[
-        Any, Option("TOML file with the model's preprocessing.", Path | None, panel="Model", opens="data")
+        object, Option("TOML file with the model's preprocessing.", Path | None, panel="Model", opens="data")
     ] = None
     limits: Limits = field(default_factory=Limits)
     answers: str | Path | None = None

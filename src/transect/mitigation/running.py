@@ -215,7 +215,7 @@ def _read_answers(file: Path) -> dict[str, Float[np.ndarray, ...]] | None:
         return None
 
 
-def _read_figures(file: Path, by: Mapping[str, Any]) -> SeedFigures | None:
+def _read_figures(file: Path, by: Mapping[str, object]) -> SeedFigures | None:
     """Figures that were measured by these settings; None where there are none, or they are damaged."""
     try:
         content = dict(loads(file.read_text(encoding="utf-8")))

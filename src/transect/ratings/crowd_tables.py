@@ -49,7 +49,7 @@ def from_label_studio(source: object) -> dict[str, list[Any]] | None:
     return {"id": [image for image, *_ in answers], "rater": [raters[rater] for _, rater, _ in answers], **columns}
 
 
-def _alike(values: list[Any]) -> list[Any]:
+def _alike(values: list[object]) -> list[Any]:
     """Lists all, where some answers are several choices."""
     if not any(isinstance(value, list) for value in values):
         return values

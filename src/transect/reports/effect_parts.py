@@ -89,8 +89,8 @@ def effects_table(document: Document, rows: Sequence[Effect], title: str, *, uni
     """Every number of some effects."""
     method: Column[Effect] = Column("Interval by", lambda row: row.text("interval_method") or "–")
     interval, unit = interval_column(percent_level(document)), [UNIT] if units else []
-    shown = [column("Effect", "name"), TARGET, ESTIMATE, interval, *unit, *P, SUBJECTS, IMAGES, EXCLUDED, method]
-    return Table(title, rows, shown, title)
+    shown: list[Column[Effect]] = [column("Effect", "name"), TARGET, ESTIMATE, interval, *unit, *P, SUBJECTS, IMAGES]
+    return Table(title, rows, [*shown, EXCLUDED, method], title)
 
 
 def compared_table(
@@ -98,7 +98,7 @@ def compared_table(
 ) -> Table[Entry[ComparedEntry]]:
     """Interactions or negative controls. more: columns before the counts."""
     interval = interval_column(rows[0].level("spec/confidence"))
-    first = [column("Comparison", "name"), OUTCOME, TARGET, ESTIMATE, interval]
+    first: list[Column[Entry[ComparedEntry]]] = [column("Comparison", "name"), OUTCOME, TARGET, ESTIMATE, interval]
     return Table(title, rows, [*first, *P, *more, SUBJECTS, IMAGES], title)
 
 

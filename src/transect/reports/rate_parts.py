@@ -286,8 +286,9 @@ def _levels_table(known: StudyRates, numbers: Sequence[tuple[AttributeEntry, Rat
         Column("Level", lambda pair: known.level(pair[0], pair[1].row.cell[pair[0].name])),
     ]
     interval = _interval_heading(known.document)
-    of_rate = [TARGET, Column("Rate", _rate, "figure"), Column(interval, _rate_interval, "figure"), SUBJECTS, IMAGES]
-    return Table(title, numbers, [*columns, *map(_of_pair, [*of_rate, EXCLUDED])], title, 1)
+    of_rate: list[Column[Rate]] = [TARGET, Column("Rate", _rate, "figure"), Column(interval, _rate_interval, "figure")]
+    of_rate += [SUBJECTS, IMAGES, EXCLUDED]
+    return Table(title, numbers, [*columns, *map(_of_pair, of_rate)], title, 1)
 
 
 def _of_pair(column: Column[Rate]) -> Column[tuple[AttributeEntry, Rate]]:

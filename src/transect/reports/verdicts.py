@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, final
+from typing import Final, TypeVar, final
 
 from markupsafe import Markup, escape
 
@@ -265,7 +265,7 @@ def groups(document: Document, sentences: Told) -> tuple[Group, ...]:
     return tuple(found)
 
 
-def lines(results: Mapping[str, Any]) -> list[str]:
+def lines(results: Mapping[str, object]) -> list[str]:
     """Every verdict in words, after the mark of its kind, in the order of the page."""
     document = Document(read(results))
     grouped = groups(document, told(document))

@@ -288,7 +288,7 @@ def _numbers(path: Path) -> Any:
     return _of_the_job(read_json(path, "a file of numbers", "put back the file that the run wrote"))
 
 
-def _of_the_job(value: Any) -> Any:
+def _of_the_job(value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: _of_the_job(each) for key, each in value.items() if key not in _OF_THE_MACHINE}
     return [_of_the_job(each) for each in value] if isinstance(value, list) else value

@@ -52,7 +52,7 @@ def plain(value: object) -> Any:
 def hidden() -> Any: ...
 @typing.overload
 def hidden(default: T) -> T: ...
-def hidden(default: Any = dataclasses.MISSING) -> Any:
+def hidden(default: object = dataclasses.MISSING) -> Any:
     """A field of a record that its JSON leaves out, as pictures that only the page shows; required by default."""
     return dataclasses.field(default=default, repr=False, metadata={_HIDDEN: True})
 

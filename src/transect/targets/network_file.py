@@ -440,7 +440,7 @@ class Network:
     inputs: Sequence[Tensor]
     outputs: Sequence[Tensor]
     metadata: Mapping[str, str]
-    run: Callable[[np.ndarray, list[str]], list[Any]]
+    run: Callable[[np.ndarray, list[str]], list[object]]
     facts: Mapping[str, object]
 
 

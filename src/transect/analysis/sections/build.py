@@ -28,7 +28,7 @@ def every_place() -> tuple[Placed, ...]:
     return tuple(PLACED[at] for at in sorted(PLACED))
 
 
-def _made(given: dict[Scope, list[tuple[Any, ...]]]) -> list[Section]:
+def _made(given: dict[Scope, list[tuple[object, ...]]]) -> list[Section]:
     """The sections of some scopes. given: by scope, what its functions are called with, one call after the other."""
     return [
         section

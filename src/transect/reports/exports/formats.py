@@ -224,10 +224,10 @@ def metrics(results: Results) -> dict[str, float]:
     for row in results.effects:
         name = "/".join(["effect", *([row.study] if several else []), row.target, row.outcome, row.name])
         found |= _with_ends(name, row.estimate, row, {"p_adjusted": row.p_adjusted})
-    for row in results.rates:
-        if row.order == 0:
-            name = "/".join(["rate", *([row.study] if several else []), row.target, row.outcome, cell(row, results)])
-            found |= _with_ends(name, row.rate, row, {})
+    for rate in results.rates:
+        if rate.order == 0:
+            of = [*([rate.study] if several else []), rate.target, rate.outcome, cell(rate, results)]
+            found |= _with_ends("/".join(["rate", *of]), rate.rate, rate, {})
     return found
 
 

@@ -212,7 +212,7 @@ def _combinations(results: Results) -> Iterator[list[str]]:
 
     for _, found in groupby(sorted((r for r in results.rates if r.order > 1), key=group), group):
         rows = list(found)
-        known = sorted((row for row in rows if row.rate is not None), key=lambda row: float(row.rate))
+        known = sorted((row for row in rows if row.rate is not None), key=lambda row: row.rate or 0.0)
         ends = [_extreme(row, results) for row in (known[0], known[-1])] if known else ["not estimable"] * 2
         names = ", ".join(map(spaced, rows[0].cell))
         counts = f"{len(rows):,}", f"{len(rows) - len(known):,}"

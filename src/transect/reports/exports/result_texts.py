@@ -130,7 +130,7 @@ def rate_numbers(row: RateEntry) -> tuple[str, str]:
     if row.rate is None:
         return "not estimable", "–"
     ends = "no interval"
-    if row.low is not None:
+    if row.low is not None and row.high is not None:
         ends = f"{rounded(row.low, style)} to {rounded(row.high, style)}"
     return rounded(row.rate, style), ends
 

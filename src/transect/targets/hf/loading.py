@@ -320,7 +320,7 @@ def _weights_of(folder: Path) -> tuple[int, int]:
     return tensors, sum(path.stat().st_size for path in files)
 
 
-def _check_layers(folder: Path, config: Mapping[str, Any], tensors: int) -> None:
+def _check_layers(folder: Path, config: Mapping[str, object], tensors: int) -> None:
     for key, value in config.items():
         if isinstance(value, Mapping):
             _check_layers(folder, value, tensors)

@@ -196,7 +196,7 @@ def why_not(said: Sequence[Said]) -> str:
     return f"{INCOMPLETE}: {kind} in {len(without)} of {len(found)} paraphrases: {DECLARED}"
 
 
-def asked_of(facts: Mapping[str, Any]) -> WordQuestion:
+def asked_of(facts: Mapping[str, object]) -> WordQuestion:
     """The question that the description of a target holds. Raises BadInput for a description that holds none."""
     return record_of(WordQuestion, facts["asked_in_words"], "asked_in_words")
 

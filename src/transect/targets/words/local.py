@@ -401,7 +401,7 @@ class _OncePerImage:
         self._made: ByteCache[Any] = ByteCache(_PREPARED, _size_of)
         self.key = ""
 
-    def __call__(self, *args: Any, **settings: Any) -> Any:
+    def __call__(self, *args: object, **settings: object) -> Any:
         made = self._made.get((self.key, repr(settings)), lambda: self._processor(*args, **settings))
         return copy.copy(made)  # processors take entries out
 
@@ -557,7 +557,7 @@ class Features:
 
     def __init__(self, network: Any, most: int) -> None:
         self._network = network
-        self._kept: ByteCache[Any] = ByteCache(most, _bytes)
+        self._kept: ByteCache[object] = ByteCache(most, _bytes)
 
     def of(self, key: str, images: Mapping[str, Tensor]) -> Any:
         """The output for images that a processor prepared, by a digest of their pixels; each is computed apart."""
@@ -586,7 +586,7 @@ def on_device(given: Mapping[str, Any], network: Any) -> dict[str, Any]:
     """Tensors where the network is, numbers that are not integers in its precision."""
     import torch
 
-    def moved(value: Any) -> Any:
+    def moved(value: object) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
         return value.to(network.device, network.dtype if value.is_floating_point() else None)
@@ -764,5 +764,5 @@ def _draws(request: Request, steps: int) -> np.ndarray:
     return np.random.default_rng(request.seed).random(steps)
 
 
-def _split(values: Sequence[Any], size: int) -> list[list[Any]]:
+def _split(values: Sequence[object], size: int) -> list[list[Any]]:
     return [list(values[start : start + size]) for start in range(0, len(values), size)]
