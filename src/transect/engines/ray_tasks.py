@@ -28,11 +28,6 @@ _NEEDED: Final = re.compile(
 """Where programs and models are found, and what results depend on. No key: models with one are asked by the command."""
 
 
-def kept_environment() -> dict[str, str]:
-    """The variables that Ray sets, or is given, as they are now."""
-    return {name: value for name, value in os.environ.items() if _of_ray(name)}
-
-
 def restore(before: Mapping[str, str]) -> None:
     """Make these variables what they were."""
     for name in [name for name in os.environ if _of_ray(name)]:
@@ -44,16 +39,12 @@ def _of_ray(name: str) -> bool:
     return name.startswith("RAY_") or name == _DEBUGGER
 
 
-def _passed_on(name: str) -> bool:
-    return _of_ray(name) or _NEEDED.fullmatch(name) is not None
-
-
 @contextmanager
 def apart(ray: Any) -> Iterator[None]:
     """While a Ray is started: it accepts connections from this machine only, with a new token, which no file has; and
     of the environment its processes have what a part needs.
     """
-    others = {name: value for name, value in os.environ.items() if not _passed_on(name)}
+    others = {name: value for name, value in os.environ.items() if not (_of_ray(name) or _NEEDED.fullmatch(name))}
     for name in others:
         del os.environ[name]
     os.environ |= {MODE: "token", TOKEN: secrets.token_hex(32)}
@@ -91,7 +82,7 @@ class OnRay:
     apart = True
 
     def __init__(self, address: str, workers: int | None) -> None:
-        self._before = kept_environment()
+        self._before = {name: value for name, value in os.environ.items() if _of_ray(name)}
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:

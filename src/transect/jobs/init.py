@@ -10,7 +10,7 @@ import json as encoding
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol, TypeVar, final
 
@@ -72,31 +72,6 @@ class WrittenStudy:
     file: Path
     images: int
     calls: int
-
-
-def usual(target: str, chosen: Preset, questions: str = "") -> Answers:
-    """The answers of a preset; of questions, which have no right answer that a preset knows, without a truth."""
-    settings: Mapping[str, Any] = chosen.settings
-    truth = () if questions else tuple(settings.get("truth", ()))
-    return Answers(target, chosen.name, tuple(settings["vary"]), truth, settings["subjects"], questions)
-
-
-def levels_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """The texts themselves, which name what FaceWorld can vary. Raises BadInput or UnknownName otherwise."""
-    parse_vary(texts, ATTRIBUTES)
-    return tuple(texts)
-
-
-def truth_of(text: str) -> tuple[str]:
-    """The text itself, a truth about FaceWorld's people. Raises BadInput or UnknownName otherwise."""
-    Truth.parse(text, {attribute.name: attribute for attribute in ATTRIBUTES})
-    return (text,)
-
-
-def check_new(file: Path, overwrite: bool) -> None:
-    """Raises BadInput where the file is there and is not to be replaced."""
-    if file.exists() and not overwrite:
-        raise BadInput(f"{file}: expected a new file, found one; choose another name, or replace it with --overwrite")
 
 
 def fitting(target: str, questions: str = "") -> str:
@@ -212,20 +187,20 @@ def _known(questions: str) -> Callable[[str], str]:
     return read
 
 
-def _preset(text: str) -> str:
-    return presets.preset(text).name
-
-
 def _vary(text: str) -> tuple[str, ...]:
     try:
         words = shlex.split(text)
     except ValueError:
         raise BadInput(f"--vary: expected quotes in pairs, got {text!r}; close or drop the quote") from None
-    return levels_of(words)
+    parse_vary(words, ATTRIBUTES)
+    return tuple(words)
 
 
 def _truth(text: str) -> tuple[str, ...]:
-    return () if text == NONE else truth_of(text)
+    if text == NONE:
+        return ()
+    Truth.parse(text, {attribute.name: attribute for attribute in ATTRIBUTES})
+    return (text,)
 
 
 def _count(text: str) -> int:
@@ -275,23 +250,29 @@ class Init:
     def written(self, ask: Ask) -> WrittenStudy:
         """The file, written after what is not given was asked for."""
         options.check(self)
-        check_new(Path(self.file), self.overwrite)
-        questions = self.questions or ""
+        file, questions = Path(self.file), self.questions or ""
+        if file.exists() and not self.overwrite:
+            raise BadInput(
+                f"{file}: expected a new file, found one; choose another name, or replace it with --overwrite"
+            )
         target = self.target or ask("--target", "1/5 Which model? (see: transect list targets)", "", _known(questions))
         kinds = f"2/5 What kind of model is it? ({', '.join(presets.NAMES)})"
-        chosen = presets.preset(self.preset or ask("--preset", kinds, fitting(target, questions), _preset))
-        return write(Path(self.file), self._answers(usual(target, chosen, questions), ask))
+        chosen = ask("--preset", kinds, fitting(target, questions), presets.preset) if self.preset is None else None
+        return write(file, self._answers(target, chosen or presets.preset(self.preset or ""), ask))
 
-    def _answers(self, of_preset: Answers, ask: Ask) -> Answers:
-        """Those that are given, those that are asked for, and of others those of the preset."""
-        vary, truth, subjects = self.vary and as_names(self.vary), self.truth, self.subjects
+    def _answers(self, target: str, chosen: Preset, ask: Ask) -> Answers:
+        """Those that are given, those that are asked for, and of others those of the preset.
+
+        No preset knows the right answer to a question.
+        """
+        settings: Mapping[str, Any] = chosen.settings
         which = "3/5 What shall vary? (several with spaces between)"
-        varied = vary or ask("--vary", which, shlex.join(of_preset.vary), _vary)
+        vary = as_names(self.vary or ()) or ask("--vary", which, shlex.join(settings["vary"]), _vary)
         question = "4/5 What is the right answer? ('smile>0.5', an attribute, face, or none)"
-        usually = " ".join(of_preset.truth) or NONE
-        right = ask("--truth", question, usually, _truth) if truth is None else as_names(truth)
-        people = subjects or ask("--subjects", "5/5 How many subjects?", str(of_preset.subjects), _count)
-        return replace(of_preset, vary=tuple(varied), truth=right, subjects=people)
+        usual = NONE if self.questions else " ".join(settings.get("truth", ())) or NONE
+        truth = ask("--truth", question, usual, _truth) if self.truth is None else as_names(self.truth)
+        subjects = self.subjects or ask("--subjects", "5/5 How many subjects?", str(settings["subjects"]), _count)
+        return Answers(target, chosen.name, tuple(vary), truth, subjects, self.questions or "")
 
 
 init = function(Init)

@@ -399,7 +399,8 @@ class Recognizers(Job[RecognizersNumbers]):
 
     def content(self, numbers: RecognizersNumbers) -> Content:
         """Whose gaps are smaller than the first recognizer's, and each gap of each recognizer."""
-        sentences, table = several.sentences(numbers), several.gap_table(numbers)
+        paired = Table("Recognizers against the first", numbers.comparisons, several.PAIRED, several.PAIRED_CAPTION)
+        sentences, table = several.sentences(numbers), Table("All numbers", numbers.gaps, several.GAPS)
         return Content(
             title=f"Recognizers by {numbers.group}",
             question=f"Which groups of {numbers.group} are harder to recognize, for which recognizer?",
@@ -409,7 +410,7 @@ class Recognizers(Job[RecognizersNumbers]):
             rows=several.rows(numbers),
             parts=[
                 Part("gaps", "Differences by recognizer", tuple(several.gap_plots(numbers))),
-                Part("paired", "Against the first recognizer", (several.paired_table(numbers),)),
+                Part("paired", "Against the first recognizer", (paired,)),
             ],
             terminal=[" ".join(sentences), table],
         )

@@ -149,11 +149,6 @@ def checked_files(folder: Path) -> list[Path]:
     return files
 
 
-def is_folder(path: Path) -> bool:
-    """Whether the folder holds a model as `save_pretrained` writes it."""
-    return (path / CONFIG).is_file() and any(path.glob(WEIGHTS))
-
-
 def open_folder(argument: str, *, allow_download: bool = False, scheme: str = "hf") -> ModelFolder:
     """The folder of that path, or the cached one of that id. Refuses a model with code of its own."""
     path = _located(argument, allow_download, scheme)
