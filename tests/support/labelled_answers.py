@@ -8,7 +8,8 @@ ANSWERS are those by which the rules were written. LATER were written after the 
 CONTESTED deny, compare, praise, give ranges or begin politely, and were labelled before the rules read any of them;
 AFTERWARDS came after them. REPORTED are answers that the rules were found to misread: not counted among those of the
 first run. FRESH were labelled before the present rules were written, SECOND before they read it. CUT are answers whose
-end is missing, since the limit of tokens was reached.
+end is missing, since the limit of tokens was reached. NAMED are free texts, labelled by whether they name a gender where
+they say something about the image.
 """
 
 import json
@@ -81,12 +82,3 @@ DECLINED: list[tuple[End, str, Reason]] = [
     ("end", "Yes", Reason.DECLINED),
 ]
 """How a text ended, with the interface's own word that it declines for the last."""
-NAMED: list[tuple[str, bool]] = [
-    ("A man in a coat.", True),
-    ("A person at a desk. I can't tell whether this is a man or a woman.", False),
-    ("Somebody who smiles in front of a white wall, but I won't guess whether it is a man.", False),
-    ("A person smiles at the camera in front of a white wall. I'm not able to identify the woman.", False),
-    ("A man whose age I can't determine. The wall is grey.", True),
-    ("A woman with a hat smiles, though I can't tell her age.", True),
-]
-"""Free texts, and whether they name a gender where they say something about the image."""

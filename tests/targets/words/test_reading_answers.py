@@ -13,7 +13,6 @@ from labelled_answers import (
     FREE,
     JOB,
     LISTS,
-    NAMED,
     ORDERS,
     PAIR,
     PAIR3,
@@ -101,11 +100,11 @@ def test_no_labelled_answer_is_read_as_another(answers, right, wrong):
     assert counts["right"] >= right
 
 
-@pytest.mark.parametrize(("text", "named"), NAMED)
-def test_what_a_text_declines_to_say_is_not_named(text, named):
-    said = read(TEXT, as_asked(TEXT), Spoken(text))
+@pytest.mark.parametrize(("question", "text", "label"), LISTS["NAMED"])
+def test_what_a_text_declines_to_say_is_not_named(question, text, label):
+    said = read(question, as_asked(question), Spoken(text))
     assert said.status is Status.ANSWERED
-    assert said.codes == (float(named),)
+    assert said.codes == (float(label == "named"),)
 
 
 def test_a_question_for_the_lesser_one_is_answered_in_its_words():
