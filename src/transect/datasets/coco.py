@@ -177,10 +177,10 @@ def objects_table(path: Path, part: str) -> Path:
     return needed(path, (f"instances_{part}.json",), "COCO", _TABLES_IN)
 
 
-def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[Any]], int]:
+def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[object]], int]:
     """Columns id, split, gender, 0 or 1 for each kind but person; and how many pictures have no gender by captions."""
     folder_of(path, "COCO's folder")
-    columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: []}
+    columns: dict[str, list[object]] = {"id": [], "split": [], GENDER: []}
     lost = 0
     for name in parts:
         needed(path, (f"captions_{name}.json",), "COCO", _TABLES_IN)

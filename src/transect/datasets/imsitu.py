@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     return build("imsitu", path, replace(rows, ids=tuple(Path(name).stem for name in rows.ids)), request)
 
 
-def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, list[Any]], int]:
+def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, list[object]], int]:
     """Columns id, split, gender and verb of the pictures with a gender, and how many have none; none is opened."""
     folder_of(path, "imSitu's folder")
     people = _people(needed(path, (SPACE,), "imSitu"))
@@ -74,7 +74,7 @@ def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, l
     return columns, lost
 
 
-def _entries(table: Path) -> dict[str, Mapping[str, Any]]:
+def _entries(table: Path) -> dict[str, Mapping[str, object]]:
     content = read_json(table, ())
     records(list(content.values()), table, "verb", "frames")
     return content

@@ -87,7 +87,7 @@ def _files(stored: GeneratorDescription) -> list[str]:
     return [name for name, is_needed in needed.items() if is_needed]
 
 
-def descriptions(spec: RunSpec) -> list[Mapping[str, Any]]:
+def descriptions(spec: RunSpec) -> list[Mapping[str, object]]:
     """How the targets of a run describe themselves: those under audit, then those that check its images."""
     checks = spec.edits
     of_checks = [] if checks is None else [*checks.attributes.values(), checks.identity, checks.realism]

@@ -40,7 +40,7 @@ def pointer(*keys: str | int) -> str:
     return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
 
 
-def follow(document: Any, place: str) -> Any:
+def follow(document: Any, place: str) -> object:
     """What stands at a JSON Pointer. Raises LookupError where nothing does."""
     for escaped in place.split("/")[1:]:
         key = escaped.replace("~1", "/").replace("~0", "~")

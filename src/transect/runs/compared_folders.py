@@ -284,7 +284,7 @@ def _table(name: str, was: Path, is_now: Path, files: list[str], tolerance: floa
         raise BadInput(f"{first}: expected a file that the run wrote, got a damaged one; put it back") from None
 
 
-def _numbers(path: Path) -> Any:
+def _numbers(path: Path) -> object:
     return _of_the_job(read_json(path, "a file of numbers", "put back the file that the run wrote"))
 
 

@@ -44,7 +44,7 @@ def check_files(folder: Path, files: Iterable[Path]) -> None:
             _check_settings(file, settings_of(file))
 
 
-def settings_of(file: Path) -> Mapping[str, Any]:
+def settings_of(file: Path) -> Mapping[str, object]:
     """The object in a JSON file, empty where it holds another value. Raises BadInput for a file that is no JSON."""
     try:
         content = loads(file.read_text(encoding="utf-8"))

@@ -166,7 +166,7 @@ def _scores(answers: object, classes: tuple[str, ...], task: Task) -> np.ndarray
     return array[:, 1] if task is Task.BINARY and array.shape[1:] == (2,) else array
 
 
-def _positive_column(answers: Any, task: Task) -> Any:
+def _positive_column(answers: Any, task: Task) -> object:
     """Two columns of probabilities of a binary target: the second is that of yes, as scikit-learn orders classes."""
     array = np.asarray(answers) if isinstance(answers, list) else answers
     return array[:, 1] if task is Task.BINARY and getattr(array, "shape", ())[1:] == (2,) else answers

@@ -345,7 +345,7 @@ class Aligner:
         """Whether landmarks must come with the images."""
         return self._found is None
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """The detector and the file of points, as JSON values; nothing where landmarks come with the images."""
         if self._found is None:
             return {}

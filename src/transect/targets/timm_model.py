@@ -96,7 +96,7 @@ def preprocess_of(settings: Mapping[str, Any]) -> Preprocess:
     )
 
 
-def _network(name: str, tensors: Mapping[str, Any], config: Mapping[str, Any], path: Path) -> tuple[Any, Preprocess]:
+def _network(name: str, tensors: Mapping[str, Any], config: Mapping[str, Any], path: Path) -> tuple[object, Preprocess]:
     """The network with its weights, and its own preprocessing."""
     timm = _library()
     overlay = config.get("pretrained_cfg")

@@ -33,7 +33,7 @@ class Annotation(NamedTuple):
     where: str
     data: Mapping[str, object]
     user: object
-    answers: Mapping[str, Any]
+    answers: Mapping[str, object]
     cancelled: object = False
     rater: object = None
     seconds: object = None

@@ -20,7 +20,7 @@ from transect.annotation.sources import digest_of
 from transect.runs.pictures import packed
 
 router: Final = APIRouter()
-_ERRORS: Final[dict[int | str, dict[str, Any]]] = {
+_ERRORS: Final[dict[int | str, dict[str, object]]] = {
     400: {"description": "not understood"},
     401: {"description": "nobody is logged in"},
     403: {"description": "no CSRF token, or no consent yet"},

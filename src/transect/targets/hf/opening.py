@@ -146,7 +146,7 @@ class Made:
 
     run: Callable[[np.ndarray], object]
     output: OutputSpec
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
 
 
 _OTHER = (Task.DETECTION, Task.EMBEDDING)
@@ -305,7 +305,7 @@ def pooled_of(answer: object) -> Any:
 def _vectors(network: Any, kind: str, *, pooled: bool) -> tuple[str, Callable[[Any], Any]]:
     """Which vectors of images a network has, and how they are had."""
 
-    def pooled_or_first(pixels: Any) -> Any:
+    def pooled_or_first(pixels: object) -> object:
         answer = network(pixel_values=pixels)
         vectors = getattr(answer, "pooler_output", None) if pooled else None
         return answer.last_hidden_state[:, 0] if vectors is None else vectors

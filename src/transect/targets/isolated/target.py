@@ -36,7 +36,7 @@ MOST_ROWS: Final = 100_000
 """Answers about one image beyond which a message is refused."""
 
 
-def said_message(said: Sequence[Sequence[Said]] | None) -> list[list[list[Any]]] | None:
+def said_message(said: Sequence[Sequence[Said]] | None) -> list[list[list[object]]] | None:
     """For each image a list of its answers, each the fields of `Said` in their order."""
     if said is None:
         return None

@@ -65,7 +65,7 @@ class AskedTarget:
         scoring = sum(each.patience for each in self.coders.scorers)
         return self.asks * (self._shared.patience + judging + scoring)
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Mapping[str, object]:
         """The question, the rules of reading, the model, and how its texts are coded."""
         facts = _facts(self.question, self._shared.speaker)
         scores = getattr(self._shared.speaker, "scores_options", "likelihood" in facts["model"])
@@ -228,7 +228,7 @@ class PairwiseQuestion:
         """Whether the model's calls are counted and may cost something."""
         return self._shared.meter is not None
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Mapping[str, object]:
         """The question, the rules of reading, and the model."""
         return {"name": self.name, "kind": "pairs", **_facts(self.question, self._shared.speaker)}
 

@@ -201,7 +201,7 @@ class LocalSpeaker:
             "the prompt or lower max_tokens"
         )
 
-    def _probed(self, network: Any, rounding: float) -> str:
+    def _probed(self, network: object, rounding: float) -> str:
         """Say whether images are encoded once, after asking about two images in both ways."""
         import torch
 
@@ -405,7 +405,7 @@ class _OncePerImage:
         made = self._made.get((self.key, repr(settings)), lambda: self._processor(*args, **settings))
         return copy.copy(made)  # processors take entries out
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._processor, name)
 
 
@@ -563,7 +563,7 @@ class Features:
         """The output for images that a processor prepared, by a digest of their pixels; each is computed apart."""
         return self._kept.get(key, lambda: self._made(images))
 
-    def _made(self, images: Mapping[str, Tensor]) -> Any:
+    def _made(self, images: Mapping[str, Tensor]) -> object:
         encode = self._network.base_model.get_image_features
         accepted = inspect.signature(encode).parameters
         given = {name: value for name, value in images.items() if name in accepted}
@@ -594,7 +594,7 @@ def on_device(given: Mapping[str, Any], network: Any) -> dict[str, Any]:
     return {name: moved(value) for name, value in given.items()}
 
 
-def _joined(values: Sequence[Any]) -> Any:
+def _joined(values: Sequence[Any]) -> object:
     """Tensors one below the other; lists of one tensor per image one after the other."""
     import torch
 

@@ -453,7 +453,7 @@ class OpenAIBatches(BatchInterface):
                 for line in _lines(send(self.message("GET", url))):
                     yield str(line.get("custom_id")), _openai_outcome(line)
 
-    def _state(self, name: str, send: Send) -> Mapping[str, Any]:
+    def _state(self, name: str, send: Send) -> Mapping[str, object]:
         return _object(send(self.message("GET", f"{self._root}/batches/{quote(name, safe='')}")))
 
 
@@ -535,7 +535,7 @@ def _reply(status: int, content: Mapping[str, object]) -> Reply:
     return Reply(status, "application/json", json.dumps(content).encode())
 
 
-def _object(body: bytes) -> Mapping[str, Any]:
+def _object(body: bytes) -> Mapping[str, object]:
     try:
         content = parse(body)
     except NoAnswer as error:
@@ -606,7 +606,7 @@ class Interface:
     """
 
     message: Callable[[ChatRequest, Sequence[Picture], Ask], Message]
-    spoken: Callable[[Mapping[str, Any]], Spoken]
+    spoken: Callable[[Mapping[str, object]], Spoken]
     tokens: Callable[[int, int], int]
     url: str = ""
     keys: frozenset[str] = frozenset({"headers", "query"})

@@ -206,7 +206,7 @@ AROUND_FORM: Final = 400
 """Tokens sent for a tool, which a provider puts into words of its own; Anthropic documents up to 346."""
 
 
-def form_of(request: ChatRequest, ask: Ask) -> dict[str, Any] | None:
+def form_of(request: ChatRequest, ask: Ask) -> dict[str, object] | None:
     """The JSON schema of an answer; None for a free text, and where the file of the interface asks for none."""
     if not request.structured or not (ask.options or ask.number):
         return None

@@ -235,7 +235,7 @@ def _transport(settings: ChatSettings) -> Transport:
 
 
 def _converse(client: Any, message: Message) -> Mapping[str, Any]:
-    answer: Mapping[str, Any] = client.converse(**message.json)
+    answer: Mapping[str, object] = client.converse(**message.json)
     return answer
 
 
