@@ -94,7 +94,7 @@ def effects_table(document: Document, rows: Sequence[Effect], title: str, *, uni
 
 
 def compared_table(
-    rows: Sequence[Entry[ComparedEntry]], title: str, *more: Column[Entry[EstimatedEntry]]
+    rows: Sequence[Entry[ComparedEntry]], title: str, *more: Column[Entry[ComparedEntry]]
 ) -> Table[Entry[ComparedEntry]]:
     """Interactions or negative controls. more: columns before the counts."""
     interval = interval_column(rows[0].level("spec/confidence"))

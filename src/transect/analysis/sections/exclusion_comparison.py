@@ -153,7 +153,7 @@ def _met(gate: str, entry: RatedStudy) -> str:
 
 def _conditions(entries: Sequence[RatedStudy], levels: Mapping[str, Sequence[float]]) -> list[list[object]]:
     """All images, then the rated levels of what the study sets, of everything where it sets nothing."""
-    rows = []
+    rows: list[list[object]] = []
     for entry in entries:
         for group in entry.groups:
             name = group.attribute
