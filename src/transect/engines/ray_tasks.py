@@ -10,6 +10,7 @@ import socket
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import ModuleType
 from typing import Any, Final, final
 
 from transect.engines.protocol import IN_FLIGHT, Result, Task, Work, cores
@@ -40,7 +41,7 @@ def _of_ray(name: str) -> bool:
 
 
 @contextmanager
-def apart(ray: Any) -> Iterator[None]:
+def apart(ray: ModuleType) -> Iterator[None]:
     """While a Ray is started: it accepts connections from this machine only, with a new token, which no file has; and
     of the environment its processes have what a part needs.
     """
@@ -60,7 +61,7 @@ def apart(ray: Any) -> Iterator[None]:
         os.environ.update(others)
 
 
-def read_again(ray: Any) -> None:
+def read_again(ray: ModuleType) -> None:
     """Let Ray read mode and token again: it keeps what it read first, which may be those of another Ray."""
     ray._raylet.Config.initialize("")
     ray._raylet.AuthenticationTokenLoader.instance().reset_cache()
@@ -90,7 +91,7 @@ class OnRay:
         except ModuleNotFoundError:
             restore(self._before)
             raise MissingExtra("ray", "--engine ray") from None
-        self._ray: Any = ray
+        self._ray: ModuleType = ray
         self._wanted = workers
         self._joined = not ray.is_initialized()
         if self._joined:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -152,7 +153,7 @@ def _config(file: Path, name: str) -> Mapping[str, Any]:
     return config if known else {}
 
 
-def _library() -> Any:
+def _library() -> ModuleType:
     """The library. Raises BadInput where it does not run with this PyTorch."""
     check_torchvision()
     importlib.import_module("timm.data")

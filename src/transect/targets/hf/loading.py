@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any, Final, final
 
 import numpy as np
@@ -201,7 +202,7 @@ EXTRA: Final = "huggingface"
 def quiet(argument: str, scheme: str = "hf") -> Iterator[None]:
     """Without the library's progress bars and warnings. Raises MissingExtra where it is not installed."""
     try:
-        logging: Any = importlib.import_module("transformers.utils.logging")
+        logging = importlib.import_module("transformers.utils.logging")
     except ModuleNotFoundError:
         raise MissingExtra(EXTRA, f"{scheme}:{argument}") from None
     check_torchvision()
@@ -229,7 +230,7 @@ def offline() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
-def library() -> Any:
+def library() -> ModuleType:
     """Transformers."""
     return importlib.import_module("transformers")
 
@@ -288,7 +289,7 @@ def _bounded(folder: ModelFolder) -> Iterator[None]:
     _check_layers(folder.path, folder.config, tensors)
     made, numbers, here = 0, 0, threading.get_ident()
 
-    def count(_module: Any, _name: str, parameter: Any) -> None:
+    def count(_module: object, _name: str, parameter: Any) -> None:
         nonlocal made, numbers
         if parameter is None or threading.get_ident() != here:
             return

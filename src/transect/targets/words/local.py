@@ -282,7 +282,7 @@ def opened(argument: str, device: str, dtype: str) -> Opened:
     options = NetworkOptions(device=device, dtype=dtype)
     folder = open_folder(argument, scheme="vlm")
     with quiet(argument, "vlm"):
-        auto: Any = importlib.import_module("transformers.models.auto.modeling_auto")
+        auto = importlib.import_module("transformers.models.auto.modeling_auto")
         if folder.model_type not in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
             raise BadInput(
                 f"model folder {folder.path}: expected an image-text-to-text model of Transformers, such as llava or "
