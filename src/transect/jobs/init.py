@@ -257,8 +257,11 @@ class Init:
             )
         target = self.target or ask("--target", "1/5 Which model? (see: transect list targets)", "", _known(questions))
         kinds = f"2/5 What kind of model is it? ({', '.join(presets.NAMES)})"
-        chosen = ask("--preset", kinds, fitting(target, questions), presets.preset) if self.preset is None else None
-        return write(file, self._answers(target, chosen or presets.preset(self.preset or ""), ask))
+        if self.preset is None:
+            chosen = ask("--preset", kinds, fitting(target, questions), presets.preset)
+        else:
+            chosen = presets.preset(self.preset)
+        return write(file, self._answers(target, chosen, ask))
 
     def _answers(self, target: str, chosen: Preset, ask: Ask) -> Answers:
         """Those that are given, those that are asked for, and of others those of the preset.
