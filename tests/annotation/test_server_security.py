@@ -15,6 +15,7 @@ from transect.annotation import raters, schema
 from transect.annotation.database import Unusable
 from transect.annotation.project import open_project
 from transect.annotation.raters import hash_of, invite
+from transect.annotation.server import guard as guard_module
 from transect.annotation.server.app import create_app
 from transect.annotation.server.guard import Guard
 
@@ -269,6 +270,25 @@ def test_large_bodies_are_refused_whether_they_say_so_or_not(two):
 
     headers = {"x-csrf-token": first.csrf, "content-type": "application/json"}
     assert first.http.post("/api/answers", content=endless(), headers=headers).status_code == 413
+
+
+def test_a_body_that_does_not_come_in_time_is_refused(app, monkeypatch):
+    monkeypatch.setattr(guard_module, "_SLOWEST_BODY", 0.05)
+    sent = []
+
+    async def slow():
+        if sent:
+            return {"type": "http.disconnect"}
+        await asyncio.sleep(0.02)
+        return {"type": "http.request", "body": b"p", "more_body": True}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/x-www-form-urlencoded")]
+    scope = {"type": "http", "method": "POST", "path": "/admin/login", "query_string": b"", "headers": headers}
+    asyncio.run(asyncio.wait_for(app(scope, slow, send), 5))
+    assert sent[0]["status"] == 408
 
 
 BODIES = [

@@ -216,7 +216,7 @@ def read(run: Run, entry: PairsEntry) -> AskedPairs:
 def _of_matched(
     run: Run,
     entry: PairsEntry,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, object],
     known: Sequence[tuple[int, int, int]],
     said: Sequence[tuple[Said, ...]],
 ) -> AskedPairs:

@@ -308,7 +308,7 @@ class LabelledImages(Rows):
             raise BadInput(f"{self.name}: photographs cannot be edited; vary attributes of a generator instead")
         return latents
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What a run's spec keeps: another table of labels is another run."""
         return {
             "name": self.name,
@@ -322,7 +322,7 @@ class LabelledImages(Rows):
             "subjects": len(set(self.subjects)),
         }
 
-    def validity(self) -> dict[str, Any]:
+    def validity(self) -> dict[str, object]:
         """What a report says of the images."""
         sentence = f"{len(self)} photographs of {len(set(self.subjects))} subjects, {self.framing()}; nothing was set."
         return {"photometry_validated": True, "statement": " ".join([sentence, *self.notes(), self.about]).strip()}

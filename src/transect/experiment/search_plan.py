@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, final
+from typing import Annotated, Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -170,7 +170,7 @@ class SearchOptions:
             opens="data",
         ),
     ] = None
-    target: ModelSettings | Mapping[str, Any] = field(default_factory=ModelSettings)
+    target: ModelSettings | Mapping[str, object] = field(default_factory=ModelSettings)
     name: Annotated[str | None, Option("Your own name of the target, for tables and headings.", opens="value")] = None
     questions: Annotated[
         str | Path | None,
@@ -190,7 +190,7 @@ class SearchOptions:
         ),
     ] = ""
 
-    def how_read(self) -> Mapping[str, Any]:
+    def how_read(self) -> Mapping[str, object]:
         """How the target's answers are read, as `resolve_targets` takes it."""
         return self.target.options() if isinstance(self.target, ModelSettings) else self.target
 

@@ -435,7 +435,7 @@ class AnnotateExport(_Asking[Mapping[str, Any]]):
         str, Option("For mturk, ground-truth and label-studio: start of the addresses of pictures.")
     ] = ""
 
-    def compute(self) -> Mapping[str, Any]:
+    def compute(self) -> Mapping[str, object]:
         """What was written; bad options are refused before the database is made."""
         rated = self.project
         from transect.annotation import progress
@@ -528,7 +528,7 @@ class AnnotateReport(_OfRun[Mapping[str, Any]]):
     ] = ()
     by: Annotated[str, Option("Distributions by this question, in two halves of its scale.")] = ""
 
-    def compute(self) -> Mapping[str, Any]:
+    def compute(self) -> Mapping[str, object]:
         """The page, written, and its counts."""
         page = self.project.raters_page(self.out, self.scale, self.prune, self.beside, self.by)
         return {"report": str(page.path), **page.facts}
@@ -553,7 +553,7 @@ class AnnotateMachine(_Unopened[Mapping[str, Any]]):
     ] = None
     device: Annotated[str, Option("Where the network runs: cpu, cuda and so on.")] = "cpu"
 
-    def compute(self) -> Mapping[str, Any]:
+    def compute(self) -> Mapping[str, object]:
         """The answers, written."""
         from transect.annotation.machine import write
 

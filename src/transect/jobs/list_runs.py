@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, final
+from typing import Annotated, ClassVar, Final, final
 
 import pyarrow as pa
 from markupsafe import Markup
@@ -139,7 +139,7 @@ def _requirements(folder: Path) -> list[str]:
     if not path.is_file():
         return []
     try:
-        checks: dict[str, Any] = read_json(path, "checked requirements", "check them again")
+        checks: dict[str, object] = read_json(path, "checked requirements", "check them again")
         return [f"requirements {checks['status']}"]
     except (TransectError, KeyError, TypeError):
         return ["requirements cannot be read"]

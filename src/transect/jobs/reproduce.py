@@ -271,7 +271,7 @@ CHANGES: Final[Sequence[Column[Change]]] = (
 
 
 def _by_name(
-    option: str, texts: Sequence[str] | Mapping[str, Any], cut: Callable[[str, str], tuple[str, str, str]]
+    option: str, texts: Sequence[str] | Mapping[str, object], cut: Callable[[str, str], tuple[str, str, str]]
 ) -> dict[str, Any]:
     """What an option gives by name, from NAME=VALUE texts. Raises BadInput for another text.
 
@@ -410,7 +410,7 @@ def _report(folder: Path, again: Path, tolerance: float, *, quiet: bool) -> tupl
     return [effects, numbers], _added(was)
 
 
-def _comparable(results: Mapping[str, Any]) -> dict[str, Any]:
+def _comparable(results: Mapping[str, object]) -> dict[str, Any]:
     return {key: value for key, value in results.items() if key not in _NOT_COMPARED}
 
 

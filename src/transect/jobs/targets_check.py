@@ -277,7 +277,7 @@ _LONGEST = 120
 
 
 def check_in_words(
-    spec: str, questions: str, options: Mapping[str, Any], images: Images, timeout: float, *, json: bool
+    spec: str, questions: str, options: Mapping[str, object], images: Images, timeout: float, *, json: bool
 ) -> None:
     """Ask a model every question about the first image, and print what it said and what that was read as."""
     from transect.experiment import costs

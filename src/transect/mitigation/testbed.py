@@ -186,7 +186,7 @@ class ChosenRows:
         """Where people are on the pictures, where the data set marks them: COCO does."""
         return ChosenRegions(self._images, self._rows) if self._images.reader == "coco" else None
 
-    def sample(self, seeds: Any) -> Latents:
+    def sample(self, seeds: object) -> Latents:
         """The rows of those numbers."""
         return self._images.sample(self._rows[np.asarray(seeds)])
 

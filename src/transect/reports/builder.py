@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any, Final, assert_never, final
+from typing import Final, assert_never, final
 
 from markupsafe import Markup, escape
 
@@ -279,7 +279,7 @@ def _dots(block: DotPlot) -> Markup:
     return tag("figure", rows, class_=f"forest {block.style}".strip())
 
 
-def _dot_plot(block: Dots[Any]) -> DotPlot:
+def _dot_plot(block: Dots[object]) -> DotPlot:
     scale = [Tick(at, f"{at:g}", at / 100) for at in (0.0, 25.0, 50.0, 75.0, 100.0)]
     grid, rows = [(tick.at, tick.value) for tick in scale], []
     for number, record in enumerate(block.records):

@@ -424,7 +424,7 @@ class Tensor(NamedTuple):
         """Whether it holds floating-point numbers, or whole ones that stand for such."""
         return self.dtype in _FLOATS or self.is_quantized
 
-    def real(self, values: Any) -> Any:
+    def real(self, values: Any) -> object:
         """The numbers that the output's values stand for; a mapping for each image as a matrix."""
         if self.dtype == MAP:
             return np.array([list(row.values()) for row in values], dtype=np.float64)
@@ -440,7 +440,7 @@ class Network:
     inputs: Sequence[Tensor]
     outputs: Sequence[Tensor]
     metadata: Mapping[str, str]
-    run: Callable[[np.ndarray, list[str]], list[Any]]
+    run: Callable[[np.ndarray, list[str]], list[object]]
     facts: Mapping[str, object]
 
 

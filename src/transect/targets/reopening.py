@@ -25,7 +25,7 @@ _OF_VERSIONS: Final = ("library", "resized_by")
 """What a description says of installed libraries."""
 
 
-def without_versions(facts: Any) -> Any:
+def without_versions(facts: object) -> Any:
     """The description without what it says of installed libraries."""
     if isinstance(facts, Mapping):
         return {key: without_versions(value) for key, value in facts.items() if key not in _OF_VERSIONS}

@@ -195,7 +195,7 @@ def _python_object(spec: str, settings: _Options) -> Target:
     return target
 
 
-def _plugin(entry: EntryPoint, argument: str, options: Mapping[str, Any]) -> Target:
+def _plugin(entry: EntryPoint, argument: str, options: Mapping[str, object]) -> Target:
     """The Target that an entry point is, or that it returns when called with the argument (if any) and the options."""
     try:
         target = entry.load()

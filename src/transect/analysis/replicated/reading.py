@@ -231,7 +231,7 @@ def _kind(generator: GeneratorDescription, how: How) -> str:
     return "rendered" if generator.name.startswith("faceworld") else "generated"
 
 
-def digest(description: Mapping[str, Any]) -> str:
+def digest(description: Mapping[str, object]) -> str:
     """What tells two models apart: SHA-256 of the description without names, device and versions of libraries."""
     said = _without(without_versions(description))
     if isinstance(model := said.get("model"), Mapping):
@@ -239,7 +239,7 @@ def digest(description: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical_json(said).encode()).hexdigest()
 
 
-def _without(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _without(facts: Mapping[str, object]) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if key not in _ASIDE}
 
 

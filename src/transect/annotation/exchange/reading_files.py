@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from transect.annotation.agreement.numbers import NAME
 from transect.annotation.exchange import label_studio
@@ -184,7 +184,7 @@ def _label_studio(path: Path, project: Project) -> Iterator[Incoming]:
         yield _incoming(said, project.questionnaire)
 
 
-def _one(answers: Mapping[str, Any], name: str, where: str) -> str:
+def _one(answers: Mapping[str, object], name: str, where: str) -> str:
     """The one choice that is ticked; "" where the form did not ask."""
     choice = answers.get(name, "")
     if isinstance(choice, list):

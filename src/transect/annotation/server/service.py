@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Final, final
+from typing import Annotated, Final, final
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Header, HTTPException, Request, Response
@@ -113,7 +113,7 @@ class Service:
         )
 
     @property
-    def database(self) -> Any:
+    def database(self) -> Database:
         """The project's."""
         return self.project.database
 

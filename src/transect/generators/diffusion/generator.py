@@ -163,7 +163,7 @@ LOADERS: Final = {
 """diffusers' class that opens a folder for each mode."""
 
 
-def check_folder(folder: Path) -> Mapping[str, Any]:
+def check_folder(folder: Path) -> Mapping[str, object]:
     """The pipeline's index; raises BadInput for a folder that is none, or that holds what could run."""
     if not (folder / _INDEX).is_file():
         raise BadInput(

@@ -92,7 +92,7 @@ def panel(name: str, drawn: Panel) -> Markup:
         drawn.title,
         drawn.description,
         content,
-        up=_values(drawn) if drawn.kind == "violins" else svg.ticks_down(drawn.scale, drawn.hundredfold),
+        up=_ticks_up(drawn),
         across=drawn.across,
         labels=drawn.labels,
         zero=drawn.kind not in ("levels", "violins"),
@@ -106,9 +106,11 @@ def within(low: float, high: float) -> list[tuple[float, str]]:
     return [(at, tick_text(axis, at, False)) for at in axis.ticks if low - 1e-9 <= at <= high + 1e-9]
 
 
-def _values(drawn: Panel) -> list[Tick]:
-    ends = within(drawn.scale.low, drawn.scale.high)
-    return [Tick(svg.down(drawn.scale, at) or 0.0, text, at) for at, text in ends]
+def _ticks_up(drawn: Panel) -> list[Tick]:
+    scale = drawn.scale
+    ticks = [(at, svg.tick_text(scale, at, drawn.hundredfold)) for at in scale.ticks]
+    shown = within(scale.low, scale.high) if drawn.kind == "violins" else ticks
+    return [Tick(svg.down(scale, at) or 0.0, text, at) for at, text in shown]
 
 
 def _marks(drawn: Panel, place: int, line: Line) -> Iterator[Markup]:

@@ -112,7 +112,7 @@ def _transport(settings: Settings) -> Transport:
 
 
 def _detect_faces(client: Any, message: Message) -> Mapping[str, Any]:
-    answer: Mapping[str, Any] = client.detect_faces(Image={"Bytes": message.content}, Attributes=["ALL"])
+    answer: Mapping[str, object] = client.detect_faces(Image={"Bytes": message.content}, Attributes=["ALL"])
     return answer
 
 

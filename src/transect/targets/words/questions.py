@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, final
+from typing import Annotated, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -121,7 +121,7 @@ class WordQuestion:
         """The codes that a judge model gives."""
         return tuple(code for code in self.codes if code.judge)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Every field as plain values, as run.json holds it; a code that rules give says nothing of a judge."""
         stated = {**dataclasses.asdict(self), "kind": str(self.kind)}
         for code in stated["codes"]:
