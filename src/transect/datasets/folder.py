@@ -128,4 +128,4 @@ def _once(files: Sequence[Path], source: Path) -> None:
     for row, file in enumerate(files, start=1):
         first = rows.setdefault(file.resolve(), row)
         if first != row:
-            raise BadInput(f"{source}: rows {first} and {row} are of one image, {file.name!r}; keep one of them")
+            raise BadInput(f"{source}: rows {first} and {row} name the same image, {file.name!r}; keep one of them")

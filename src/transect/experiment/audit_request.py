@@ -197,7 +197,7 @@ class AuditRequest:
     names: Annotated[
         Sequence[str],
         Option(
-            "Your own name of a target, for tables and headings; repeatable, in the order of targets.",
+            "Name of a target in tables and headings; repeatable, in the order of targets.",
             names=("--name",),
             rare=True,
         ),
@@ -212,8 +212,8 @@ class AuditRequest:
     questions: Annotated[
         str | Path | None,
         Option(
-            "Of models that answer in words: what to ask, a TOML file or a built-in set (hiring, occupation, traits, "
-            "pairs, alt-text, appearance); each question about one image is a target.",
+            "For models that answer in words: the questions, a TOML file or a built-in set (hiring, occupation, "
+            "traits, pairs, alt-text, appearance); each question about one image is a target.",
             str | None,
         ),
     ] = None
@@ -239,7 +239,7 @@ class AuditRequest:
     vary: Annotated[
         Levels,
         Option(
-            "Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…, where little and much are the ends; "
+            "Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…, where little and much stand for the ends; "
             "repeatable.",
             list[str],
             panel=_EXPERIMENT,
@@ -323,8 +323,8 @@ class AuditRequest:
     replicate: Annotated[
         Sequence[str | Path | Generator],
         Option(
-            "Also set the attributes of --vary in this generator, as in --generator, and say for each effect in how "
-            "many worlds it was seen; repeatable.",
+            "Also set the attributes of --vary in this generator, as in --generator, and report in how many worlds "
+            "each effect was found; repeatable.",
             list[str],
             panel=_EXPERIMENT,
         ),
@@ -340,7 +340,7 @@ class AuditRequest:
     truth: Annotated[
         str | Sequence[str],
         Option(
-            "The right answer: 'smile>0.5', an attribute, or face (every image shows one); TARGET=face is of one "
+            "The right answer: 'smile>0.5', an attribute, or face (every image shows one); TARGET=face applies to one "
             "target; repeatable.",
             panel=_OUTCOMES,
         ),

@@ -80,7 +80,7 @@ class WorldSettings:
     population: Annotated[
         str | None,
         Option(
-            "Where subjects are drawn from: a shipped population or a TOML file; see the how-to. Default balanced.",
+            "Where subjects are drawn from: a built-in population or a TOML file. Default balanced.",
             opens="data",
         ),
     ] = None

@@ -209,7 +209,7 @@ class AnnotationProject(Result):
         beside: str | Sequence[str] = (),
         by: str = "",
     ) -> RaterReport:
-        """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
+        """Write the page about the raters: agreement, answers along transects, faces by score, largest deviations.
 
         out: a folder, by default RUN/annotations. scale: of answers. prune: rules such as "fakeness>=0.75" whose images
         are marked. beside: other rated images, as `annotate` takes them, whose distributions of answers stand beside
@@ -326,7 +326,8 @@ QUESTIONS: Final = Option(
     "paper (default), monk, pairs, same-person, quality, edits or a TOML file; repeat. Fixed once used."
 )
 PHOTOGRAPHS: Final = Option(
-    "Of an inversion: the photographs, a folder or READER:PATH, to rate pairs of both. Fixed at the first use."
+    "For an inversion: its photographs, a folder or READER:PATH, to rate pairs of original and inverted. Fixed at "
+    "first use."
 )
 
 
@@ -418,7 +419,7 @@ class AnnotateInvite(_Asking[Invitations]):
 class AnnotateExport(_Asking[Mapping[str, Any]]):
     """Write answers, or tasks for other services, to files."""
 
-    out: Annotated[Path | None, Option("Output file; default by format, beside the database.", opens="write")] = None
+    out: Annotated[Path | None, Option("Output file; default by format, next to the database.", opens="write")] = None
     kind: Annotated[
         str,
         Option(
@@ -470,7 +471,7 @@ class ImportedAnswers:
 @final
 @dataclass(frozen=True)
 class AnnotateImport(_Asking[ImportedAnswers]):
-    """Import answers from a file: all or none, and no answer twice."""
+    """Import answers from a file, all or none; no answer is imported twice."""
 
     file: Annotated[Path, Option("The file of answers.", metavar="FILE", argument=True)]
     kind: Annotated[
@@ -486,7 +487,7 @@ class AnnotateImport(_Asking[ImportedAnswers]):
 @final
 @dataclass(frozen=True)
 class AnnotateAgreement(_OfRun[Agreement]):
-    """Measure how far raters agree with each other, with known answers and with themselves."""
+    """Measure how well raters agree with each other, with known answers and with themselves."""
 
     def compute(self) -> Agreement:
         """The figures of every question and rater."""
@@ -512,7 +513,7 @@ class AnnotateAgreement(_OfRun[Agreement]):
 @final
 @dataclass(frozen=True)
 class AnnotateReport(_OfRun[Mapping[str, Any]]):
-    """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
+    """Write the page about the raters: agreement, answers along transects, faces by score, largest deviations.
 
     Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
     """

@@ -73,7 +73,7 @@ class DirectionsOptions:
 
     labelled_by: Annotated[str, Option("Who gave a table's labels: people, or model:NAME (reports then warn).")] = ""
     population: Annotated[
-        str | None, Option("FaceWorld's population: a shipped name or a TOML file.", default="balanced")
+        str | None, Option("FaceWorld's population: a built-in name or a TOML file.", default="balanced")
     ] = None
     image_size: Annotated[
         int | None,

@@ -1,4 +1,4 @@
-"""The same effects in several worlds: which replicate, which differ and by how much, and what is open."""
+"""Compare effects across worlds: which replicate, which differ and by how much, and which are inconclusive."""
 
 from __future__ import annotations
 

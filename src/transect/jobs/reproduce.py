@@ -1,4 +1,4 @@
-"""Make a run again, into another folder, and compare every image, answer and number. Exit code 1: something differs."""
+"""Repeat a run in another folder, and compare every image, answer and number. Exit code 1: something differs."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def _command(folder: Path, again: Path, given: Given, tolerance: float, *, quiet
     call(words, models, quiet=quiet)
     tables, lacking = compared_folders.compared_folders(folder, again, tolerance)
     if not tables:
-        raise BadInput(f"{folder}: expected files to compare with those of {again}, got none; make the run again")
+        raise BadInput(f"{folder}: expected files to compare with those of {again}, got none; repeat the run")
     was, is_now = (command_record.read(place).versions for place in (folder, again))
     changed = [Change(f"{VERSIONS}{name}", was.get(name, ""), is_now.get(name, "")) for name in {**was, **is_now}]
     changed = [change for change in changed if change.was != change.is_now]
@@ -478,8 +478,8 @@ def _input(word: Word, folder: Path, files: Mapping[str, str | Path]) -> str | N
         return None
     if is_address(f"{word.before}{value}"):
         raise BadInput(
-            f"{folder}: its command reads {word.before}{value}, which no rerun reads on a record's word; call the "
-            "command yourself, with another folder"
+            f"{folder}: its command reads {word.before}{value}, which a rerun does not open unasked; run the command "
+            "yourself, with another folder"
         )
     if word.sha256:
         return f"{word.before}{_found(word, folder, files)}{word.after}"

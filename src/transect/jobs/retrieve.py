@@ -1,4 +1,4 @@
-"""Search the images of a run by words: which levels of an attribute are found first, with intervals by subject."""
+"""Search the images of a run by text: which levels of an attribute rank first, with intervals by subject."""
 
 from __future__ import annotations
 

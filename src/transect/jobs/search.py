@@ -179,10 +179,10 @@ class Search(Job[SearchNumbers]):
     ] = ()
     population: Annotated[
         str | None,
-        Option("A shipped population or a TOML file. See the how-to. Default balanced.", opens="data"),
+        Option("A built-in population or a TOML file. Default balanced.", opens="data"),
     ] = None
     generator: Annotated[str | Generator, Option("The generator of the images.", str, opens="model")] = "faceworld"
-    seed: Annotated[int, Option("Seed of the search: of its points and of its subjects.")] = 0
+    seed: Annotated[int, Option("Random seed for points and subjects.")] = 0
     options: SearchOptions = field(default_factory=SearchOptions)
     out: Annotated[
         str | Path | None, Option("The run folder; default runs/search-<target>.", Path | None, opens="write")

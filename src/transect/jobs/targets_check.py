@@ -48,7 +48,7 @@ class TargetCheck:
     ]
     _: KW_ONLY
     questions: Annotated[
-        str | None, Option("Of a model that answers in words: what to ask, a TOML file or a built-in set.")
+        str | None, Option("For a model that answers in words: the questions, a TOML file or a built-in set.")
     ] = None
     image: Annotated[Path | None, Option("The picture to ask about; by default rendered faces of 256 pixels.")] = None
     seed: Annotated[int, Option("Which face is rendered, or the first of them.")] = 0

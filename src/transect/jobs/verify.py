@@ -1,6 +1,6 @@
-"""Check that the files of a run are as it wrote them, or measure how well marks of faces are found.
+"""Check that a run's files are unchanged, or measure how accurately facial landmarks are found.
 
-transect verify run RUN compares the files of a run with its manifest; exit code 1: they are not as written. transect
+transect verify run RUN compares the files of a run with its manifest; exit code 1: they differ. transect
 verify marks READER:PATH measures the marks that a finder gives.
 """
 

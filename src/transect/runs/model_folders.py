@@ -39,7 +39,7 @@ def check_files(folder: Path, files: Iterable[Path]) -> None:
     for file in files:
         _check_place(file, root)
         if file.name == _ADAPTER:
-            raise BadInput(f"{file}: expected whole weights, found an adapter of other ones; merge it and save again")
+            raise BadInput(f"{file}: expected full weights, found an adapter; merge it into its base and save again")
         if file.suffix == ".json" and file.name not in _WORDS:
             _check_settings(file, settings_of(file))
 

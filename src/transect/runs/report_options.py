@@ -45,8 +45,7 @@ class ReportSettings:
     by: Annotated[
         Sequence[str],
         Option(
-            "Count errors by this attribute, or as raters saw it; repeat for combinations, of up to five; stored with "
-            "the run.",
+            "Count errors by an attribute or its ratings; repeat for combinations of up to five; stored with the run.",
         ),
     ] = ()
     bins: Annotated[
@@ -78,7 +77,7 @@ class ReportSettings:
     margin: Annotated[
         float | str | Sequence[str],
         Option(
-            "Differences up to this count as none, as 0.02 (of rates; the default) or score=0.1 (of one outcome); "
+            "Largest difference that does not matter: 0.02 (for rates; default) or score=0.1 (for one outcome); "
             "repeatable; stored with the run.",
         ),
     ] = ()

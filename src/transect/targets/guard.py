@@ -398,7 +398,7 @@ class FailureLog(FailureBudget):
         self.counted.append(("tell_once", text))
 
 
-TIMEOUT: Final = Option("Seconds that a model may take for an image.", panel=_PANEL, rare=True)
+TIMEOUT: Final = Option("Time limit of a model for each image, in seconds.", panel=_PANEL, rare=True)
 
 
 @final

@@ -27,12 +27,12 @@ LABELS: Final = Option(
     "Names of the model's classes, separated by commas.", kind=str | None, read=_split, panel=_PANEL, opens="value"
 )
 POSITIVE: Final = Option(
-    "The class or label that counts as yes; of a detector also several, separated by commas.",
+    "The class or label that counts as yes; for a detector, one or more, separated by commas.",
     panel=_PANEL,
     opens="value",
 )
 THRESHOLD: Final = Option(
-    "Score from which the answer is yes; for embeddings, cosine distance from which images do not match.", panel=_PANEL
+    "Smallest score that counts as yes; for embeddings, smallest cosine distance that counts as no match.", panel=_PANEL
 )
 OUTPUT: Final = Option(
     "What the model returns: probability, logit, or the head of a detector, as yolov8.",
@@ -66,7 +66,7 @@ DTYPE: Final = Option(
     "Numbers of an open model: float32 (default), float16 or bfloat16.", panel=_PANEL, rare=True, opens="value"
 )
 DEVICE: Final = Option(
-    "Where an open or PyTorch model is computed: cpu (default), cuda, cuda:1, …", panel=_PANEL, rare=True, opens="value"
+    "Where an open or PyTorch model runs: cpu (default), cuda, cuda:1, …", panel=_PANEL, rare=True, opens="value"
 )
 ALLOW_DOWNLOAD: Final = Option(
     "Download the model of hf:ID where it is not in the local cache; without it nothing is downloaded.",

@@ -54,7 +54,7 @@ class MatchOptions:
     columns: Annotated[Sequence[str], Option("Feature columns of a table; default all numeric.", opens="value")] = ()
     second: Annotated[
         FeaturesLike | None,
-        Option("Another embedding, e.g. of face recognition, in which pairs must be near.", Path, opens="data"),
+        Option("Another embedding, e.g. of face recognition, in which pairs must be close.", Path, opens="data"),
     ] = field(default=None, repr=False)
     second_threshold: Annotated[float | None, Option("Pairs are below this distance in --second.")] = None
     references: Annotated[

@@ -81,7 +81,7 @@ def _rows(
     n, given = request.table.num_rows, images.to_pylist()
     if pa.types.is_integer(images.type):
         if images.null_count or not all(0 <= row < n for row in given):
-            raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is it of this --table?")
+            raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is this their --table?")
         return np.array(given, dtype=np.int64)
     ids = files.ids_of(request.table)
     if ids is None:

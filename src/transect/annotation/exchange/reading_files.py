@@ -188,7 +188,7 @@ def _one(answers: Mapping[str, Any], name: str, where: str) -> str:
     """The one choice that is ticked; "" where the form did not ask."""
     choice = answers.get(name, "")
     if isinstance(choice, list):
-        raise BadInput(f"{where}: {name}: expected one choice, got {len(choice)}; take the annotation out")
+        raise BadInput(f"{where}: {name}: expected one choice, got {len(choice)}; remove the annotation")
     return _text(choice)
 
 
