@@ -220,8 +220,8 @@ class AuditRequest:
     judge: Annotated[
         str | Speaker | None,
         Option(
-            "Of free texts whose codes the questions leave to a judge: the model that says yes or no to them, "
-            "vlm:FOLDER or the TOML file of a chat interface; it sees the text alone.",
+            "For free texts with codes that a judge decides: the model that answers yes or no to them, vlm:FOLDER or "
+            "the TOML file of a chat interface; it sees the text alone.",
             str | None,
             rare=True,
         ),
@@ -229,7 +229,7 @@ class AuditRequest:
     scorers: Annotated[
         Sequence[str] | Mapping[str, TextScore],
         Option(
-            "Of free texts: NAME=module:function, your own function from a list of texts to a number for each, as "
+            "For free texts: NAME=module:function, your own function from a list of texts to a number for each, as "
             "toxicity; it runs with your rights; repeatable.",
             list[str],
             names=("--scorer",),

@@ -323,7 +323,7 @@ DATABASE: Final = Option(
     "A file or postgresql://user@host/name; default in RUN/annotations/ or annotations-NAME/.",
 )
 QUESTIONS: Final = Option(
-    "paper (default), monk, pairs, same-person, quality, edits or a TOML file; repeat. Fixed once used."
+    "paper (default), monk, pairs, same-person, quality, edits or a TOML file; repeatable. Fixed once used."
 )
 PHOTOGRAPHS: Final = Option(
     "For an inversion: its photographs, a folder or READER:PATH, to rate pairs of original and inverted. Fixed at "
@@ -518,14 +518,14 @@ class AnnotateReport(_OfRun[Mapping[str, Any]]):
     Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
     """
 
-    out: Annotated[Path | None, Option("The folder of the page; default beside the database.", opens="write")] = None
-    scale: Annotated[str, Option("Of answers: attribute (its units) or unit (0 to 1).")] = "attribute"
+    out: Annotated[Path | None, Option("The folder of the page; default next to the database.", opens="write")] = None
+    scale: Annotated[str, Option("For answers: attribute (its units) or unit (0 to 1).")] = "attribute"
     prune: Annotated[
-        Sequence[str], Option("Mark images that such a rule leaves out, e.g. 'fakeness>=0.75'; repeat.")
+        Sequence[str], Option("Mark images that this rule leaves out, e.g. 'fakeness>=0.75'; repeatable.")
     ] = ()
     beside: Annotated[
         Sequence[str],
-        Option("Other rated images, as RUN: distributions of all answers, set beside set; repeat."),
+        Option("Other rated images, as RUN: compare the distributions of all answers; repeatable."),
     ] = ()
     by: Annotated[str, Option("Distributions by this question, in two halves of its scale.")] = ""
 
@@ -550,7 +550,7 @@ class AnnotateMachine(_Unopened[Mapping[str, Any]]):
     ] = "attributes"
     questions: Annotated[Sequence[str], QUESTIONS] = ("paper",)
     out: Annotated[
-        Path | None, Option("CSV or Parquet; default machine.parquet beside the database.", opens="write")
+        Path | None, Option("CSV or Parquet; default machine.parquet next to the database.", opens="write")
     ] = None
     device: Annotated[str, Option("Where the network runs: cpu, cuda and so on.")] = "cpu"
 
@@ -573,7 +573,7 @@ class WrittenQuestions:
 @final
 @dataclass(frozen=True)
 class AnnotateQuestions(_Unopened[WrittenQuestions]):
-    """Write questions about the quality of a run's images and about each attribute that it set (McDuff et al. 2019).
+    """Write questions about the quality of a run's images and about each varied attribute (McDuff et al. 2019).
 
     Read the wording, change it where you like, and give the file to: transect annotate serve RUN --questions OUT.
     """
@@ -657,7 +657,7 @@ same_person = function(AnnotateSamePerson, "same_person")
 @final
 @dataclass(frozen=True)
 class AnnotateJudge(_OfRun[Mapping[str, JudgeAgreement]]):
-    """Measure how far a run's judge model agrees with people's codes of its texts (RUN: texts:FOLDER).
+    """Measure how well a run's judge model agrees with people's codes of its texts (RUN: texts:FOLDER).
 
     Writes judge_agreement.json into the run's folder, which its report reads.
     """

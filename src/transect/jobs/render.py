@@ -64,7 +64,7 @@ class SheetSettings:
 
     columns: Annotated[int, Option("Images in a row if no attribute varies.")] = 8
     plain: Annotated[
-        bool, Option("With --directions: beside them the same levels without keeping the other fitted attributes.")
+        bool, Option("With --directions: also show the same levels without keeping the other fitted attributes.")
     ] = False
 
 

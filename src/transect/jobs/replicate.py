@@ -113,8 +113,8 @@ class Replicate(Job[ReplicateNumbers]):
     combine: Annotated[
         bool,
         Option(
-            "Of two runs, rendered images first: also the effects on the photographs of the second, with the help "
-            "of the renderings; needs subjects that are in both, as one of the generators states."
+            "For two runs, rendered images first: also the effects on the photographs of the second, with the help of "
+            "the renderings; needs subjects that are in both, as one of the generators states."
         ),
     ] = False
 

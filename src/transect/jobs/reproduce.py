@@ -141,7 +141,7 @@ class Reproduce(Job[ReproduceNumbers]):
     targets: Annotated[
         Sequence[str] | Mapping[str, TargetLike],
         Option(
-            "NAME=SPEC: where the model is that an audit calls NAME; repeat it. See: transect list targets.",
+            "NAME=SPEC: the model that the audit calls NAME; repeatable. See: transect list targets.",
             list[str],
             names=("--target",),
             opens="model",
@@ -150,28 +150,28 @@ class Reproduce(Job[ReproduceNumbers]):
     trust: Annotated[
         Sequence[str],
         Option(
-            "Open this model, which the run names; repeat it. Without your word only data and models that come with "
-            "Transect are opened: a run can be a stranger's, and a model's code runs with your rights.",
+            "Open this model, which the run names; repeatable. By default only built-in data and models are opened: a "
+            "run may come from a stranger, and a model's code runs with your permissions.",
             metavar="MODEL",
             opens="model",
         ),
     ] = ()
     budget: Annotated[
         int | None,
-        Option("Most calls to each target that counts them; without, such a target is not asked."),
+        Option("Most calls to each target that counts them; default: do not ask these targets."),
     ] = None
     files: Annotated[
         Sequence[str] | Mapping[str, str | Path],
         Option(
-            "NAME=PATH: where a file lies that the run read, by its option, as generator=net.safetensors or "
-            "dataset=folder:faces; repeat it. Files of another command than audit are also known by their own names, "
-            "and are looked for here and beside RUN.",
+            "NAME=PATH: the place of a file that the run read, by its option, as generator=net.safetensors or "
+            "dataset=folder:faces; repeatable. Files of commands other than audit are also known by their own names, "
+            "and are looked for here and next to RUN.",
             list[str],
             names=("--file",),
             opens="data",
         ),
     ] = ()
-    exact: Annotated[bool, Option("Allow no difference, also in the last bit.")] = False
+    exact: Annotated[bool, Option("Allow no difference, not even in the last bit.")] = False
 
     def place(self) -> Path:
         """The folder of the rerun."""

@@ -173,7 +173,7 @@ class Search(Job[SearchNumbers]):
         str | Sequence[str],
         Option(
             "An attribute to search along: NAME over the population's values, NAME=LOW:HIGH evenly, or NAME=A,B by "
-            "level; repeat. Default: every continuous attribute.",
+            "level; repeatable. Default: every continuous attribute.",
             opens="value",
         ),
     ] = ()

@@ -41,8 +41,8 @@ OUTPUT: Final = Option(
     opens="value",
 )
 OUTPUT_NAME: Final = Option(
-    "Of an ONNX or TensorFlow Lite model with several outputs: the one to read; of a detector all that it needs, as "
-    "A,B.",
+    "For an ONNX or TensorFlow Lite model with several outputs: the one to read, or for a detector all it needs, such "
+    "as A,B.",
     panel=_PANEL,
     rare=True,
     opens="value",
@@ -55,8 +55,8 @@ ISOLATE: Final = Option(
     rare=True,
 )
 TEMPLATES: Final = Option(
-    "Of an open model with --labels: a sentence with {} for the label; repeatable, and scores are averaged over them. "
-    "hf:FOLDER#2 is the second alone.",
+    "For an open model with --labels: a sentence with {} for the label; repeatable, and scores are averaged over "
+    "them. hf:FOLDER#2 is the second alone.",
     names=("--template",),
     panel=_PANEL,
     rare=True,
