@@ -169,7 +169,7 @@ def test_utkface_reads_names_and_counts_the_others(tmp_path):
     assert (count, "61_1_20170109142408075" in reason) == (1, True)
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert "expected images named age_gender_race_date.jpg, got none of 0" in refusal("utkface", empty)
+    assert "expected images named age_gender_race_date.jpg, got 0 of 0" in refusal("utkface", empty)
 
 
 def test_ffhq_with_a_table_and_without(tmp_path):

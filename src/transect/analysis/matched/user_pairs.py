@@ -167,8 +167,8 @@ def without_identity(request: Request, pairs: pa.Table) -> list[str]:
         return []
     have = "1 image of the given pairs has" if count == 1 else f"{count} images of the given pairs have"
     return [
-        f"{have} no {request.identity}: each counts as a person of its own; if some show the same person, the intervals"
-        " are too narrow"
+        f"{have} no {request.identity}: each counts as a separate person; if some show the same person, the intervals "
+        "are too narrow"
     ]
 
 
