@@ -230,7 +230,7 @@ class AuditRequest:
         Sequence[str] | Mapping[str, TextScore],
         Option(
             "For free texts: NAME=module:function, your own function from a list of texts to a number for each, as "
-            "toxicity; it runs with your rights; repeatable.",
+            "toxicity; it runs with your permissions; repeatable.",
             list[str],
             names=("--scorer",),
             rare=True,

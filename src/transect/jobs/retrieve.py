@@ -119,7 +119,7 @@ class Retrieve(Job[RetrieveNumbers]):
     ] = FIRST
     seed: Annotated[int, Option("Seed of the permutations that give the chance level.", least=0)] = 0
     dtype: Annotated[
-        str, Option("Numbers of the network: float32, float16 or bfloat16.", panel="Model", opens="value")
+        str, Option("Number format of the network: float32, float16 or bfloat16.", panel="Model", opens="value")
     ] = "float32"
     model_device: Annotated[
         str, Option("Where the network runs: cpu, cuda, cuda:1, …", panel="Model", opens="value")

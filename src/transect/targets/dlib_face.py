@@ -48,7 +48,7 @@ class Options:
     enlarge: Annotated[int, ENLARGE] = 256
     adjust_threshold: Annotated[float, ADJUST] = 0.0
     jitters: Annotated[
-        int, Option("Random crops that each embedding is the mean of; 0 for none, which is deterministic.", least=0)
+        int, Option("Random crops averaged in each embedding; 0 for none, which is deterministic.", least=0)
     ] = 0
 
 

@@ -56,14 +56,14 @@ ISOLATE: Final = Option(
 )
 TEMPLATES: Final = Option(
     "For an open model with --labels: a sentence with {} for the label; repeatable, and scores are averaged over "
-    "them. hf:FOLDER#2 is the second alone.",
+    "them. hf:FOLDER#2 uses only the second.",
     names=("--template",),
     panel=_PANEL,
     rare=True,
     opens="value",
 )
 DTYPE: Final = Option(
-    "Numbers of an open model: float32 (default), float16 or bfloat16.", panel=_PANEL, rare=True, opens="value"
+    "Number format of an open model: float32 (default), float16 or bfloat16.", panel=_PANEL, rare=True, opens="value"
 )
 DEVICE: Final = Option(
     "Where an open or PyTorch model runs: cpu (default), cuda, cuda:1, …", panel=_PANEL, rare=True, opens="value"
