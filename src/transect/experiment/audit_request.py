@@ -164,7 +164,7 @@ class RunSettings:
     out: Annotated[
         str | Path | None,
         Option(
-            "The run folder, also on object storage, as s3://bucket/path; default runs/<target>.",
+            "The run folder, or an address such as s3://bucket/path; default runs/<target>.",
             str | None,
             metavar="PLACE",
         ),
@@ -221,7 +221,7 @@ class AuditRequest:
         str | Speaker | None,
         Option(
             "For free texts with codes that a judge decides: the model that answers yes or no to them, vlm:FOLDER or "
-            "the TOML file of a chat interface; it sees the text alone.",
+            "the TOML file of a chat interface; it sees only the text.",
             str | None,
             rare=True,
         ),
@@ -229,8 +229,8 @@ class AuditRequest:
     scorers: Annotated[
         Sequence[str] | Mapping[str, TextScore],
         Option(
-            "For free texts: NAME=module:function, your own function from a list of texts to a number for each, as "
-            "toxicity; it runs with your permissions; repeatable.",
+            "For free texts: NAME=module:function, your own function from a list of texts to a number for each, such "
+            "as toxicity; it runs with your permissions; repeatable.",
             list[str],
             names=("--scorer",),
             rare=True,
@@ -256,8 +256,8 @@ class AuditRequest:
     step_unit: Annotated[
         str,
         Option(
-            "What λ = 1 of --steps is: half-range, or direction: G(z + λ d) with the unit direction d of a fitted "
-            "attribute, as published; other attributes may move along, and no range stops it.",
+            "The meaning of λ = 1 in --steps: half-range, or direction: G(z + λ d) with the unit direction d of a "
+            "fitted attribute, as published; other attributes may move along, and no range stops it.",
             panel=_EXPERIMENT,
             rare=True,
         ),
@@ -287,8 +287,8 @@ class AuditRequest:
     dataset: Annotated[
         str | None,
         Option(
-            "Also audit labelled photographs: READER:PATH, as folder:faces or celeba:data?split=test; see: transect "
-            "datasets.",
+            "Also audit labelled photographs: READER:PATH, such as folder:faces or celeba:data?split=test; see: "
+            "transect datasets.",
             panel=_OBSERVATION,
             opens="data",
         ),
@@ -348,7 +348,7 @@ class AuditRequest:
     outcomes: Annotated[
         Sequence[str],
         Option(
-            "What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; of words also "
+            "What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; for words also "
             "refusal, hedge, unreadable, likelihood, words, option:, code:, list:, score:NAME; repeatable.",
             names=("--outcome",),
             panel=_OUTCOMES,

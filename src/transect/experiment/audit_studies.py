@@ -310,7 +310,7 @@ def check_request(request: AuditRequest) -> None:
         report_options.check_boundary_has_steps(bool(request.steps))
     observed = request.dataset or request.observe or request.images
     if request.compare and not observed:
-        raise BadInput("--compare is of observed images: give --observe, --images or --dataset, or drop it")
+        raise BadInput("--compare applies to observed images: give --observe, --images or --dataset, or drop it")
     if request.max_unreadable is not None and not request.dataset:
         raise BadInput("--max-unreadable applies to photographs: give --dataset, or drop it")
     if request.interpolate is not None and request.world.photographs is not None:
@@ -353,7 +353,7 @@ def complete(
         raise BadInput("--check-… and --redraw apply to images whose attributes are set: give --vary or --steps")
     rule = request.verification
     if (rule.false_match_rate is not None or rule.within) and not any(map(_verifiable, studies)):
-        raise BadInput("--false-match-rate and --within are of images that --vary makes: give --vary, or drop them")
+        raise BadInput("--false-match-rate and --within apply to images that --vary makes: give --vary, or drop them")
     if request.pairs is not None and not pairs:
         raise BadInput(
             "--pairs: expected --questions with a question of the kind pair, got none; add one, or give --questions "

@@ -1,7 +1,7 @@
 """Ask five questions and write a commented study file for `transect audit --config`.
 
-An answer that is given as an option is not asked for. Without a terminal nothing is asked: the target must be given,
-and the others are those of the preset.
+Answers given as options are not asked for. Without a terminal nothing is asked: give the target; the preset gives the
+other answers.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def command(
     target: Annotated[str | None, typer.Option(help="The model to audit; see: transect list targets.")] = None,
     questions: Annotated[
         str | None,
-        typer.Option(help="For a model that answers in words: what to ask, a TOML file or a built-in set."),
+        typer.Option(help="For a model that answers in words: the questions, a TOML file or a built-in set."),
     ] = None,
     preset: Annotated[
         str | None,
@@ -222,7 +222,7 @@ def command(
         str | None, typer.Option(help="The right answer: 'smile>0.5', an attribute, face, or none.")
     ] = None,
     subjects: Annotated[int | None, typer.Option(help="Rendered people.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
     json: Json = False,
 ) -> None:
     """Ask for what is not given; without a terminal nothing is asked, and what is not given is the preset's."""

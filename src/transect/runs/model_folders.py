@@ -82,7 +82,7 @@ def _check_settings(file: Path, content: Mapping[str, Any]) -> None:
     for name in _weights(content):
         if not _is_plain(name) or not name.endswith(_WEIGHTS):
             raise BadInput(
-                f"{file}: expected weights named .safetensors beside it, got {name!r:.80}; move them there and save "
+                f"{file}: expected weights named .safetensors next to it, got {name!r:.80}; move them there and save "
                 "again"
             )
         if not (file.parent / name).is_file():

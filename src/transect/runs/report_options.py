@@ -51,8 +51,8 @@ class ReportSettings:
     bins: Annotated[
         Sequence[str],
         Option(
-            "Cut points of an observed or rated attribute, as age=30,50; repeatable; default: terciles; stored with "
-            "the run.",
+            "Cut points of an observed or rated attribute, such as age=30,50; repeatable; default: terciles; stored "
+            "with the run.",
             rare=True,
         ),
     ] = ()
@@ -187,7 +187,7 @@ def _points_of(text: str, values: str) -> tuple[float, ...]:
 
 def _checked_points(attribute: Attribute, points: tuple[float, ...]) -> tuple[float, ...]:
     if attribute.discrete:
-        raise BadInput(f"--bins {attribute.name}: expected an attribute with a range, got one of levels; leave it out")
+        raise BadInput(f"--bins {attribute.name}: expected an attribute with a range, got levels; leave it out")
     low, high = attribute.bounds
     inside = all(math.isfinite(point) and low < point <= high for point in points)
     if not inside or any(after <= before for before, after in itertools.pairwise(points)):

@@ -131,4 +131,4 @@ def read_model(kind: Any, path: Path) -> Any:
         return kind(str(path))
     except RuntimeError as error:
         message = words_of(error, 100)
-        raise BadInput(f"{path}: expected a model file of dlib's ({kind.__name__}), got {message}") from None
+        raise BadInput(f"{path}: expected a dlib model file ({kind.__name__}), got {message}") from None

@@ -125,7 +125,7 @@ def recognised(
     if len(found) > 1:
         raise BadInput(
             f"model file {path}: expected outputs of one kind of detector, found those of {' and '.join(found)}; "
-            f"state which: --output {next(iter(found))}"
+            f"choose one: --output {next(iter(found))}"
         )
     ((kind, chosen),) = found.items()
     names = {0: "face"} if kind == "blazeface" else names

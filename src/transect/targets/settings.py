@@ -35,7 +35,7 @@ THRESHOLD: Final = Option(
     "Smallest score that counts as yes; for embeddings, smallest cosine distance that counts as no match.", panel=_PANEL
 )
 OUTPUT: Final = Option(
-    "What the model returns: probability, logit, or the head of a detector, as yolov8.",
+    "What the model returns: probability, logit, or the head of a detector, such as yolov8.",
     panel=_PANEL,
     rare=True,
     opens="value",
@@ -69,7 +69,7 @@ DEVICE: Final = Option(
     "Where an open or PyTorch model runs: cpu (default), cuda, cuda:1, …", panel=_PANEL, rare=True, opens="value"
 )
 ALLOW_DOWNLOAD: Final = Option(
-    "Download the model of hf:ID where it is not in the local cache; without it nothing is downloaded.",
+    "Download the model of hf:ID if it is not in the local cache; default: download nothing.",
     names=("--allow-download/--no-download",),
     panel=_PANEL,
     rare=True,
