@@ -93,7 +93,7 @@ def test_classes_and_threshold_say_which_boxes_count(tmp_path, kind, options, co
         (INPUT, {"o": V8}, {}, {}, r"\(0 to 1\).*--positive"),
         (INPUT, {"o": V8}, AB, {"positive": "fase"}, "did you mean face"),
         (INPUT, {"o": V8}, {}, {"positive": "2"}, "positive label"),
-        (INPUT, {"o": V8}, AB, {"task": "binary"}, "state --task detection"),
+        (INPUT, {"o": V8}, AB, {"task": "binary"}, "give --task detection"),
         (INPUT, {"o": V8}, AB, {"output": "yolov5"}, "expected the outputs of a detector"),
         (INPUT, {"o": V8}, {"names": "{0: 'a'}"}, {}, "expected the outputs of a detector"),
         (INPUT, {"o": V8}, AB, {"output": "yolo8"}, "did you mean yolov8"),
