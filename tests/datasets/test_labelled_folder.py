@@ -123,7 +123,7 @@ def test_a_photograph_on_its_side_is_turned(folder):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ("name,age\na.png,1\n", "faces/labels.csv: expected a column named file, image, path or filename, got name, age; name the column of the images so"),
+        ("name,age\na.png,1\n", "faces/labels.csv: expected a column named file, image, path or filename, got name, age; rename the column of the images"),
         ("file,age\n", "faces/labels.csv: expected at least one row, got none; list the images"),
         ("file\na.png\n", "faces/labels.csv: expected at least one attribute in addition to file, got none"),
         ("file,age\na.png,1\nb.png\n", "faces/labels.csv, line 3: expected 2 columns, got 1; fix the line"),

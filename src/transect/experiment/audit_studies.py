@@ -461,8 +461,8 @@ def _check_photographs(request: AuditRequest, world: World) -> None:
         )
     if request.observe or request.images:
         raise BadInput(
-            f"--observe: {world.name} has nothing of its own to compare images by; compare photographs by their labels:"
-            " --dataset READER:PATH"
+            f"--observe: {world.name} has no attributes to compare images by; compare photographs by their labels: "
+            "--dataset READER:PATH"
         )
     if request.interpolate is not None:
         raise BadInput("--interpolate: nothing lies between two photographs, got some; leave it out")

@@ -258,7 +258,7 @@ def _ask(_: str, question: str, default: str, read: Callable[[str], T]) -> T:
 
 def _default(option: str, _: str, default: str, read: Callable[[str], T]) -> T:
     if not default:
-        raise BadInput(f"{option}: expected it, since there is no terminal to ask at; give it")
+        raise BadInput(f"{option}: required, since there is no terminal to ask at; give it")
     return read(default)
 
 

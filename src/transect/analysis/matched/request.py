@@ -208,7 +208,7 @@ def _check_given(request: Request) -> None:
     }
     for name, is_set in searching.items():
         if is_set:
-            raise BadInput(f"{name} has no part in pairs that are given with --pairs: leave it out")
+            raise BadInput(f"{name} does not apply to pairs given with --pairs: leave it out")
 
 
 def _check_difficulty(request: Request) -> None:
