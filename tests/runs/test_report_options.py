@@ -28,7 +28,7 @@ OUTCOMES = ("answer", "miss", "score")
         ("bins", ["age"], "expected NAME=A,B,… with numbers"),
         ("bins", ["age=50,30"], "--bins age=50,30: expected rising numbers above 18 and up to 80"),
         ("bins", ["age=30", "age=50"], "--bins age: expected the attribute once, got it twice"),
-        ("bins", ["glasses=0.5"], "--bins glasses: expected an attribute with a range, got one of levels"),
+        ("bins", ["glasses=0.5"], "--bins glasses: expected an attribute with a range, got levels"),
         ("margins", ["small"], "--margin 'small': expected a number or OUTCOME=NUMBER"),
         ("margins", ["0"], "expected a difference above 0, got 0"),
         ("margins", ["2"], "expected a share below 1, got 2; two points are 0.02"),

@@ -249,10 +249,10 @@ def smallest_detectable(contrast: PilotContrast, *, family: int, power: float = 
     return detectable(contrast.deviation, n, power=power, alpha=level, discordant=contrast.discordant)
 
 
-OBSERVED: Final = "an association is no mean of subjects' differences"
+OBSERVED: Final = "an association is not a mean of subjects' differences"
 INCOMPLETE: Final = "images are left out, so that the largest slope of a subject is not fixed beforehand"
-NO_RANGE: Final = "the outcome has no stated range, without which no interval holds at every look"
-REPEATED: Final = "photographs of people who repeat: an extension would add to people who are there already"
+NO_RANGE: Final = "the outcome has no stated range, which an interval valid at every look needs"
+REPEATED: Final = "photographs that repeat people: an extension would add photographs of the same people"
 
 
 def with_always_valid(

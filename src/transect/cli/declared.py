@@ -24,8 +24,8 @@ _DOCSTRING: Final = re.compile(r'"""(.+?)"""', re.DOTALL)
 
 GROUPS: Final = {
     "datasets": "Show what a data set holds, write its labels as a table, or render a small one.",
-    "directions": "Fit directions of attributes in a generator's latent space; show those of a file.",
-    "list": "List what there is: runs, attributes, data sets, generators or targets.",
+    "directions": "Fit directions of attributes in a generator's latent space, or show those in a file.",
+    "list": "List runs, attributes, data sets, generators or targets.",
     "targets": "Check what a target receives and answers.",
     "train": "Train generators, encoders and classifiers. Rerun the command to resume.",
 }

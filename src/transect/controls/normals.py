@@ -116,7 +116,7 @@ def _numbers(array: object, path: Path, name: str) -> Float[np.ndarray, ...]:
     values = array.detach().double().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)
     if values.dtype.kind not in "fiu" or not np.isfinite(values).all():
         got = "NaN or infinity" if values.dtype.kind == "f" else str(values.dtype)
-        raise BadInput(f"{path}: expected finite numbers, got {got} in {name}; save the vectors alone")
+        raise BadInput(f"{path}: expected finite numbers, got {got} in {name}; save only the vectors")
     return np.asarray(values, dtype=np.float64)
 
 

@@ -271,7 +271,9 @@ def read_utkface(path: Path, request: Request) -> LabelledImages:
     files = images_below(path)
     matched = [(file, match) for file in files if (match := _NAME.fullmatch(file.name))]
     if not matched:
-        raise BadInput(f"{path}: expected images named age_gender_race_date.jpg, got none of {len(files)}; look there")
+        raise BadInput(
+            f"{path}: expected images named age_gender_race_date.jpg, got 0 of {len(files)}; check the folder"
+        )
     labels, skipped = _utkface_labels([match.groups() for _, match in matched])
     kept = tuple(file for file, _ in matched)
     ids = tuple(file.relative_to(path).as_posix() for file in kept)

@@ -431,7 +431,7 @@ def _check_test(power: float, alpha: float, family: int, targets: int) -> None:
         if not 0 < value < 1:
             raise BadInput(f"{name}: expected a number between 0 and 1, got {value:g}; usual: {name} = {usual}")
     if power < alpha:
-        raise BadInput(f"power: expected at least alpha, {alpha:g}, got {power:g}; usual are 0.8 and 0.9")
+        raise BadInput(f"power: expected at least alpha, {alpha:g}, got {power:g}; 0.8 and 0.9 are usual")
     for name, count in (("family", family), ("targets", targets)):
         if count < 1:
             raise BadInput(f"{name}: expected at least 1, got {count}; count the tests, or the models, of the audit")

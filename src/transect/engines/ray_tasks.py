@@ -115,8 +115,8 @@ class OnRay:
         except (OSError, ValueError, RuntimeError, self._ray.exceptions.RayError) as error:
             raise BadInput(
                 f"--engine {SCHEME}{address}: expected the head node of a Ray cluster, got: {words_of(error)}; start "
-                "one (ray start --head --port 6379), or give --engine ray; where it has a token, set "
-                "RAY_AUTH_MODE=token and have the token here too"
+                "one (ray start --head --port 6379), or give --engine ray; if it has a token, set "
+                "RAY_AUTH_MODE=token and copy the token here"
             ) from error
 
     def _places(self, gpus: int) -> int:

@@ -86,8 +86,8 @@ class Compare(Job[CompareNumbers]):
     runs: Annotated[
         str | Path | Sequence[str | Path],
         Option(
-            "Finished runs of an audit on the same images, the baseline first, or addresses as s3://…; one with "
-            "several targets.",
+            "Finished audits on the same images, the baseline first (folders or addresses such as s3://…), or one "
+            "with several targets.",
             list[str],
             metavar="RUN...",
             argument=True,
@@ -98,7 +98,7 @@ class Compare(Job[CompareNumbers]):
     targets: Annotated[
         Sequence[str],
         Option(
-            "Compare only this target of the runs; repeat it. By default all of them.",
+            "Compare only this target; repeatable; default all.",
             names=("--target",),
             opens="value",
         ),
@@ -106,7 +106,7 @@ class Compare(Job[CompareNumbers]):
     margin: Annotated[
         float | str | Sequence[str],
         Option(
-            "Smallest difference that matters, for all rates (0.02) or one outcome (miss=0.01); repeat it. By default "
+            "Smallest difference that matters, for all rates (0.02) or one outcome (miss=0.01); repeatable; default "
             "that of the first run.",
             opens="value",
         ),

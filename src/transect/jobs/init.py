@@ -1,7 +1,7 @@
 """Ask five questions and write a commented study file for `transect audit --config`.
 
-An answer that is given as an option is not asked for. Without a terminal nothing is asked: the target must be given,
-and the others are those of the preset.
+Answers given as options are not asked for. Without a terminal nothing is asked: give the target; the preset gives the
+other answers.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _ask(_: str, question: str, default: str, read: Callable[[str], T]) -> T:
 
 def _default(option: str, _: str, default: str, read: Callable[[str], T]) -> T:
     if not default:
-        raise BadInput(f"{option}: expected it, since there is no terminal to ask at; give it")
+        raise BadInput(f"{option}: required, since there is no terminal to ask at; give it")
     return read(default)
 
 
@@ -241,7 +241,7 @@ class Init:
         Option("The right answer: 'smile>0.5', an attribute, face, or none.", str, read=_truth),
     ] = None
     subjects: Annotated[int | None, Option("Rendered people.", least=1)] = None
-    overwrite: Annotated[bool, Option("Replace a file that is there.")] = False
+    overwrite: Annotated[bool, Option("Replace an existing file.")] = False
 
     def result(self) -> WrittenStudy:
         """The file, written; nothing is asked."""

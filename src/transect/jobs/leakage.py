@@ -155,8 +155,8 @@ class Leakage(Job[LeakageNumbers]):
     predictions: Annotated[
         TableLike | Sequence[ModelPredictions] | None,
         Option(
-            "A model's predictions on the same items: hard labels, logits or probabilities. Of several models repeat "
-            "NAME=PATH; NAME@3=PATH was trained on the subset of α = 3.",
+            "A model's predictions on the same items: hard labels, logits or probabilities. For several models, "
+            "repeat NAME=PATH; NAME@3=PATH was trained on the subset of α = 3.",
             list[str],
             opens="data",
             read=parse_models,

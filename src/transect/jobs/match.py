@@ -108,8 +108,8 @@ class Match(Job[MatchNumbers]):
     features: Annotated[
         FeaturesLike | Sequence[FeaturesLike] | None,
         Option(
-            "Where distance is measured: .npy, table or inversion, FILE or FILE=WEIGHT; repeatable; not needed with "
-            "--pairs.",
+            "Features that define the distance: .npy, table or inversion, FILE or FILE=WEIGHT; repeatable; not needed "
+            "with --pairs.",
             list[str],
             opens="data",
             needed=False,

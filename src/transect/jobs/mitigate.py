@@ -1,4 +1,4 @@
-"""Train mitigations, attack their answers with new attackers, and audit them by transects. Rerun it to resume.
+"""Train mitigations, measure their leakage with new attackers, and audit them by transects. Rerun it to resume.
 
 Leakages and F1 are in percent; Δ = λ_M − λ_D and effects are in percentage points, with 95 % intervals over seeds.
 """

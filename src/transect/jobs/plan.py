@@ -51,9 +51,10 @@ class Plan(Job[planning.Plan]):
     base: Annotated[float | None, Option("The rate at the first level; not with --pilot.")] = None
     _: KW_ONLY
     margin: Annotated[
-        float | None, Option("In place of --effect: plan to show that no difference is larger, as a requirement asks.")
+        float | None,
+        Option("In place of --effect: plan to show that no difference is larger, as for a requirement."),
     ] = None
-    power: Annotated[float, Option("The chance to detect the effect.")] = 0.9
+    power: Annotated[float, Option("Probability of detecting the effect.")] = 0.9
     alpha: Annotated[float, Option("The significance level of all tests together.")] = 0.05
     family: Annotated[int | None, Option("Tests that share alpha; default 1, or the tests of the pilot.")] = None
     correlation: Annotated[

@@ -133,7 +133,7 @@ class RecognitionOptions:
     """
 
     image_size: Annotated[
-        int | None, Option("Fit each picture into this many pixels; default as it is.", names=("--size",))
+        int | None, Option("Fit each picture into this many pixels; default its own size.", names=("--size",))
     ] = None
     preprocess: Annotated[
         object, Option("TOML file with the model's preprocessing.", Path | None, panel="Model", opens="data")
@@ -144,7 +144,7 @@ class RecognitionOptions:
     name: Annotated[
         str | Sequence[str] | None,
         Option(
-            "Your own name of the model or embeddings; of several, one each, in their order.",
+            "Name of the model or embeddings; for several, repeat in their order.",
             list[str],
             names=("--name",),
             opens="value",
@@ -210,7 +210,7 @@ class Recognition(Job[RecognitionNumbers]):
     target: Annotated[
         TargetLike | None,
         Option(
-            "Models that embed the --pictures: dlib:face-recognition@FOLDER, FILE.onnx, FILE.toml of a web address, "
+            "Models that embed the --pictures: dlib:face-recognition@FOLDER, FILE.onnx, FILE.toml of an HTTP API, "
             "module:function. Several are compared on one page.",
             list[str],
             metavar="[TARGET]...",

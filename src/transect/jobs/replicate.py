@@ -1,4 +1,4 @@
-"""The same effects in several worlds: which replicate, which differ and by how much, and what is open."""
+"""Compare effects across worlds: which replicate, which differ and by how much, and which are inconclusive."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ class Replicate(Job[ReplicateNumbers]):
     runs: Annotated[
         Sequence[str | Path],
         Option(
-            "Finished runs that audit one model in several worlds: audits of rendered or edited images, of images "
-            "as they are, or matched pairs; one audit with several studies counts as several worlds.",
+            "Finished runs that audit one model in several worlds: audits of rendered, edited or unedited images, or "
+            "matched pairs; one audit with several studies counts as several worlds.",
             list[str],
             metavar="RUN...",
             argument=True,
@@ -101,15 +101,15 @@ class Replicate(Job[ReplicateNumbers]):
         float | str | Sequence[str],
         Option(
             "Largest difference between worlds that does not matter, for all rates (0.05) or one outcome (miss=0.02); "
-            "repeat it. By default that of the first run.",
+            "repeatable; default that of the first run.",
             opens="value",
         ),
     ] = ()
     combine: Annotated[
         bool,
         Option(
-            "Of two runs, rendered images first: also the effects on the photographs of the second, with the help "
-            "of the renderings; needs subjects that are in both, as one of the generators states."
+            "For two runs, rendered images first: also estimate effects on the photographs of the second from both; "
+            "needs subjects that are in both, as declared by one generator."
         ),
     ] = False
 

@@ -158,15 +158,16 @@ class Search(Job[SearchNumbers]):
         str | Sequence[str],
         Option(
             "An attribute to search along: NAME over the population's values, NAME=LOW:HIGH evenly, or NAME=A,B by "
-            "level; repeat. Default: every continuous attribute.",
+            "level; repeatable. Default: every continuous attribute.",
             opens="value",
         ),
     ] = ()
     population: Annotated[
-        str | None, Option("A shipped population or a TOML file. See the how-to. Default balanced.", opens="data")
+        str | None,
+        Option("A built-in population or a TOML file. Default balanced.", opens="data"),
     ] = None
     generator: Annotated[str | Generator, Option("The generator of the images.", str, opens="model")] = "faceworld"
-    seed: Annotated[int, Option("Seed of the search: of its points and of its subjects.")] = 0
+    seed: Annotated[int, Option("Random seed for points and subjects.")] = 0
     options: SearchOptions = field(default_factory=SearchOptions)
     out: Annotated[
         str | Path | None, Option("The run folder; default runs/search-<target>.", Path | None, opens="write")

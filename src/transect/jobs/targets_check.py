@@ -1,9 +1,8 @@
-"""Show what a model gets and answers. A call to a web address may be billed; asking again is free.
+"""Show what a model receives and answers. A call to an HTTP API may be billed; asking again is free.
 
-A local model is asked about ten rendered faces, or about your picture, and the image as it gets it is written to a PNG
-file. A model behind a web address is sent one image, and its response is explained; one that answers in words is asked
-what the image shows. With --questions a model is asked each of them about one image, and each text is shown with what
-it was read as.
+A local model is asked about ten rendered faces, or about your picture, and the image it receives is written to a PNG
+file. An HTTP API is sent one image, and its response is explained; one that answers in words is asked what the image
+shows. With --questions a model is asked each of them about one image, and each text is shown with what it was read as.
 """
 
 from __future__ import annotations
@@ -42,19 +41,17 @@ FACES: Final = 10
 class TargetCheck:
     """What is asked of a model, and how its answers are read."""
 
-    target: Annotated[
-        str, Option("A model, or the TOML file of one behind a web address.", metavar="TARGET", argument=True)
-    ]
+    target: Annotated[str, Option("A model, or the TOML file of an HTTP API.", metavar="TARGET", argument=True)]
     _: KW_ONLY
     questions: Annotated[
-        str | None, Option("Of a model that answers in words: what to ask, a TOML file or a built-in set.")
+        str | None, Option("For a model that answers in words: the questions, a TOML file or a built-in set.")
     ] = None
     image: Annotated[Path | None, Option("The picture to ask about; by default rendered faces.")] = None
     seed: Annotated[int, Option("Which face is rendered, or the first of them.")] = 0
     size: Annotated[int, Option("Width and height of rendered faces in pixels: those of your run.", least=1)] = 256
     model: ModelSettings = field(default_factory=ModelSettings)
     timeout: Annotated[float, TIMEOUT] = 10.0
-    picture: Annotated[Path, Option("Of a local model: the PNG file to write with the image as the model gets it.")] = (
+    picture: Annotated[Path, Option("For a local model: PNG file to write, the image as the model receives it.")] = (
         Path("model-input.png")
     )
 

@@ -150,8 +150,8 @@ def entries_of(required: Required, generator: GeneratorDescription) -> list[Rate
         other = _described(next(iter(required.studies.values())).generator)
         difference = _differing(other, wanted)
         raise BadInput(
-            f"{_OPTION} {required.path}: expected a validation of this generator, got one with {difference}; "
-            "have images of this one rated"
+            f"{_OPTION} {required.path}: expected a validation of this generator, got one with {difference}; have "
+            "raters rate images of this one"
         )
     failed = [text for entry in entries for text in entry.failures.values()]
     if failed:

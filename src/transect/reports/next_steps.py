@@ -101,7 +101,7 @@ def _confirming(document: Document, found: VerdictEntry) -> Iterator[Step]:
     study = document.results.studies[document.study(found.study)]
     on = "--generator photographs:folder:PHOTOS --vary" if found.attribute in NEUTRAL else ""
     if GeneratorDescription(study.spec["generator"]).starts_from_photographs:
-        words = "See whether it holds on other photographs:"
+        words = "Check whether it holds on other photographs:"
     elif study.basis == "experimental":
         words, on = "Confirm it on your photographs:", on or "--dataset folder:PHOTOS --compare"
     else:

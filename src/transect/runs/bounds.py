@@ -105,7 +105,7 @@ def check_archive(path: Path, *, stored: bool = False) -> None:
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
         raise BadInput(f"{path}: expected entries without a password, found encrypted ones; save the file without")
     if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
-        raise BadInput(f"{path}: expected entries stored or deflated, found others; it may be a bomb: pack it again")
+        raise BadInput(f"{path}: expected entries stored or deflated, found others (a zip bomb?): pack it again")
     if stored and any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise BadInput(f"{path}: expected entries as PyTorch stores them, found compressed ones; it may be a zip bomb")
 

@@ -39,7 +39,7 @@ def check_files(folder: Path, files: Iterable[Path]) -> None:
     for file in files:
         _check_place(file, root)
         if file.name == _ADAPTER:
-            raise BadInput(f"{file}: expected whole weights, found an adapter of other ones; merge it and save again")
+            raise BadInput(f"{file}: expected full weights, found an adapter; merge it into its base and save again")
         if file.suffix == ".json" and file.name not in _WORDS:
             _check_settings(file, settings_of(file))
 
@@ -82,11 +82,11 @@ def _check_settings(file: Path, content: Mapping[str, object]) -> None:
     for name in _weights(content):
         if not _is_plain(name) or not name.endswith(_WEIGHTS):
             raise BadInput(
-                f"{file}: expected weights named .safetensors beside it, got {name!r:.80}; move them there and save "
+                f"{file}: expected weights named .safetensors next to it, got {name!r:.80}; move them there and save "
                 "again"
             )
         if not (file.parent / name).is_file():
-            raise BadInput(f"{file}: expected {name} beside it, found none; copy or save the model again")
+            raise BadInput(f"{file}: expected {name} next to it, found none; copy or save the model again")
     for name in (name for key in _LISTS for name in _listed(file, content, key)):
         if not _is_plain(name):
             raise BadInput(f"{file}: expected names of files beside it, got {name!r:.80}; save the model again")

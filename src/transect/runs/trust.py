@@ -43,7 +43,7 @@ names; if you trust it: --trust 'torch:smile.pt'
     """
     if not _SHIPPED.fullmatch(model) and not {model, *names} & {*trusted}:
         raise BadInput(
-            f"{model}: expected your word that this model may be opened, which only the record names; if you trust it: "
+            f"{model}: expected your consent to open this model, which only the record names; if you trust it: "
             f"--trust '{model}'"
         )
 

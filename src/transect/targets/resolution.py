@@ -190,7 +190,7 @@ def _python_object(spec: str, settings: _Options) -> Target:
         target: Target = module.load(spec, options_of(module.Options, settings, spec))
     except NoSuchModule as error:
         if not difflib.get_close_matches(scheme, {name.partition(":")[0] for name in known}):
-            raise BadInput(f"target {spec!r}: {error}; those that ship: transect list targets") from None
+            raise BadInput(f"target {spec!r}: {error}; for built-in ones, see: transect list targets") from None
         raise UnknownName("target", spec, known, str(error)) from None
     return target
 

@@ -198,7 +198,7 @@ def test_pixels_give_the_latents_of_their_files(files, done, tmp_path):
 def test_faceworld_asks_for_twins_which_have_no_steps(files, tmp_path):
     asked = Invert(files / "images", "faceworld", tmp_path, options=transect.InvertOptions(size=64)).instead()
     assert (type(asked), asked.size, asked.marks) == (Twins, 64, "network")
-    with pytest.raises(BadInput, match="--steps is of a search for codes, got --generator faceworld"):
+    with pytest.raises(BadInput, match="--steps does not apply to --generator faceworld"):
         Invert(files / "images", "faceworld", tmp_path, steps=3).instead()
     with pytest.raises(BadInput, match="--size is of --generator faceworld, got"):
         inversion(files, tmp_path, size=64).planned()

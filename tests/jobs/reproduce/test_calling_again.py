@@ -286,7 +286,7 @@ def test_a_strangers_command_chooses_no_engine_address_or_model(tmp_path, monkey
 
     assert "expected no '--engine'" in refusal("invert encode", option="--engine", text="ray://192.0.2.1:6379")
     assert "expected no '--workers'" in refusal("invert encode", option="--workers", text="9")
-    assert "which no rerun reads on a record's word" in refusal(
+    assert "which a rerun does not open unasked" in refusal(
         "invert encode", option="--images", text="s3://bucket/images"
     )
     for spec in ("payload:f", "callable:os:abort", "dlib:face-recognition@/etc", "hf:stranger/model", "vlm:folder"):

@@ -192,7 +192,7 @@ def test_a_run_that_is_being_made_shows_its_finished_parts_and_the_rest_later(tm
     make_viewed(tmp_path / "run", {"one": ONE}, per_part=1, image_parts=2, answer_parts=1)
     http = browser(tmp_path / "run")
     about = answer(http, "/api/about")
-    assert about["runs"][0]["unfinished"] == "8 of 12 images are there"
+    assert about["runs"][0]["unfinished"] == "8 of 12 images finished"
     lines = answer(http, "/api/images")["lines"]
     assert [line["said"]["reason"] for line in lines[3:5]] == ["", NOT_ASKED]
     assert lines[3]["said"]["right"] is True
@@ -289,7 +289,7 @@ def test_the_command_prints_where_the_page_is_and_ends_at_ctrl_c(tmp_path):
         process.kill()
         process.wait()
     assert lines[0].startswith("8 images of 1 run in run: open http://127.0.0.1:")
-    assert lines[1] == "run is not finished: 8 of 12 images are there"
+    assert lines[1] == "run is not finished: 8 of 12 images finished"
     assert (process.returncode, said.splitlines()) == (0, ["reading run: 12 images …", "stopped"])
 
 

@@ -129,7 +129,7 @@ def needs(conclusion: Conclusion, row: Row) -> str:
     if math.isnan(conclusion.margin):
         return f"state the smallest difference that matters (--margin {conclusion.outcome}=…)"
     if conclusion.subjects_needed is None:
-        return "how many subjects could tell is not known"
+        return "the number of subjects needed is not known"
     ruled = f"{counted(conclusion.subjects_needed, 'subject')} would rule out {stated(conclusion.margin, row.unit)}"
     if (fewer := conclusion.subjects_to_confirm) is None or fewer >= conclusion.subjects_needed:
         return f"about {ruled}"

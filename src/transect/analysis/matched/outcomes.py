@@ -375,7 +375,7 @@ def _equal_images(request: Request, result: Matched) -> list[str]:
     if not count or request.method.startswith("propensity"):
         return []
     pairs = "1 pair has" if count == 1 else f"{count} pairs have"
-    return [f"{pairs} distance 0: the same image twice, or features that do not tell images apart"]
+    return [f"{pairs} distance 0: the same image twice, or features that cannot distinguish images"]
 
 
 def _peak_megabytes() -> float:

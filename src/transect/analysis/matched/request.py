@@ -47,7 +47,7 @@ class MatchOptions:
     columns: Annotated[Sequence[str], Option("Feature columns of a table; default all numeric.", opens="value")] = ()
     second: Annotated[
         FeaturesLike | None,
-        Option("Another embedding, e.g. of face recognition, in which pairs must be near.", Path, opens="data"),
+        Option("Another embedding, e.g. of face recognition, in which pairs must be close.", Path, opens="data"),
     ] = field(default=None, repr=False)
     second_threshold: Annotated[float | None, Option("Pairs are below this distance in --second.")] = None
     references: Annotated[
@@ -200,7 +200,7 @@ def _check_given(request: Request) -> None:
     }
     for name, is_set in searching.items():
         if is_set:
-            raise BadInput(f"{name} has no part in pairs that are given with --pairs: leave it out")
+            raise BadInput(f"{name} does not apply to pairs given with --pairs: leave it out")
 
 
 def _check_difficulty(request: Request) -> None:

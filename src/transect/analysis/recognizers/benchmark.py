@@ -397,7 +397,7 @@ def matched_rows(pairs: TableLike, n: int) -> tuple[Int[np.ndarray, " m"], bool]
         )
     rows = np.unique(np.concatenate([files.numbers(table, column, "pair") for column in columns]))
     if not np.isin(rows, np.arange(n)).all():
-        raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is it of this --table?")
+        raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is this their --table?")
     return rows.astype(np.int64), len(columns) > 2
 
 

@@ -290,7 +290,7 @@ def _compared_in_words(row: GapComparison) -> str:
         return f"{row.recognizer} and {row.reference} cannot be compared on the {where}: {row.reason}."
     sized = f"{_tenths(row.estimate)} % of the mean distance, 95 % interval {_ends_in_words(row)}"
     if not row.p_adjusted <= ALPHA:
-        return f"Whether {row.recognizer} has a smaller {where} than {row.reference} is open: it differs by {sized}."
+        return f"{row.recognizer} against {row.reference}, {where}: inconclusive, it differs by {sized}."
     word = "smaller" if row.estimate < 0 else "larger"
     sizes = f"{_tenths(row.second)} % against {_tenths(row.first)} %"
     return f"{row.recognizer} has a {word} {where} than {row.reference}: {sizes} ({sized})."
@@ -309,7 +309,7 @@ def _signs(numbers: RecognizersNumbers) -> str:
     texts.append(f"on the same {numbers.images:,} images")
     if numbers.left_out:
         lost = ", ".join(f"{name} {count:,}" for name, count in numbers.lost.items())
-        texts.append(f"{numbers.left_out:,} left out, which not every recognizer could use ({lost})")
+        texts.append(f"{numbers.left_out:,} left out, since not every recognizer could use them ({lost})")
     return "; ".join(texts)
 
 

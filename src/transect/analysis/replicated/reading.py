@@ -26,8 +26,8 @@ from transect.runs.spec import GeneratorDescription
 from transect.targets.reopening import without_versions
 
 _SEED: Final = (
-    "{first} and {other} are of one generator and draw their subjects by the same seed: their estimates may move "
-    "together, which makes the intervals of differences too wide; use another --seed"
+    "{first} and {other} use one generator and draw subjects with the same seed: their estimates may move together, "
+    "which makes the intervals of differences too wide; use another --seed"
 )
 _PHOTOGRAPHS: Final = (
     "{first} and {other} show the same photographs or people: their estimates may move together, which makes the "

@@ -22,10 +22,10 @@ from transect.runs.wording import counted
 _CANARY_TEXT: Final = (
     "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "
     "answers. At the end of the run the test takes the likeliest point of change and computes how often calls in a "
-    f"random order would show one as clear; p of at most {FALSE_ALARMS:g} counts. Of targets that never change, "
+    f"random order would show one as clear; p of at most {FALSE_ALARMS:g} counts. Among targets that never change, "
     f"including those whose answers vary by chance, at most {100 * FALSE_ALARMS:.0f} % are reported as changed.",
-    "The test assumes that chance varies each call independently. A change within the last round, or in answers to "
-    "other images alone, can stay unseen; so can any change behind a provider's own store of answers.",
+    "The test assumes that chance varies each call independently. A change within the last round, or only in answers "
+    "to other images, can go unseen; so can any change behind a provider's cache.",
 )
 
 
@@ -54,7 +54,7 @@ def _verdict(canaries: CanaryRecord, change: Change) -> str:
     other, _ = _otherwise(canaries)
     if not other.any():
         return "No sign of a change: every repeated image was answered as in the first round."
-    return "Some answers differed from the first, but no more than chance explains."
+    return "Some answers differed from the first, but no more than expected by chance."
 
 
 def _otherwise(canaries: CanaryRecord) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:

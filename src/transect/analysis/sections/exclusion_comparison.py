@@ -21,9 +21,10 @@ from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import counted
 
 _TEXT: Final = (
-    "Gates of raters' validation and rules on ratings leave images out of every other estimate on this page. Here each "
-    "effect is estimated from all images, and from the images that remain. Where the two differ much, the result rests "
-    "on the exclusions. In an experiment, an exclusion by what the manipulation changes selects on its consequence."
+    "Gates of raters' validation and rules on ratings leave images out of every other estimate on this page. Here "
+    "each effect is estimated from all images and from the remaining images. Where the two differ much, the result "
+    "depends on the exclusions. In an experiment, excluding images by something that the manipulation changes selects "
+    "on its consequence."
 )
 
 

@@ -261,7 +261,7 @@ def _check_device(device: str, half: bool) -> None:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = words_of(error, 120)
-        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({reason}); change it") from None
+        raise BadInput(f"device: expected one PyTorch can use, got {device!r} ({reason}); change it") from None
     if half and device == "cpu":
         raise BadInput("half: expected a GPU for half precision, got the CPU; drop it or give --device cuda")
 

@@ -190,7 +190,7 @@ def _announce(page: RunView, as_json: bool) -> None:
         facts = {"url": page.url, "port": page.port, "images": page.images, "runs": page.runs}
         say(dumps({**facts, "left_out": page.left_out, "unfinished": page.unfinished}, None))
         return
-    say(f"{page.headline()}: open {page.url} (this machine alone; Ctrl-C stops it)")
+    say(f"{page.headline()}: open {page.url} (only on this machine; Ctrl-C stops it)")
     for name, reason in page.unfinished.items():
         say(f"{name} is not finished: {reason}")
     for name, reason in page.left_out.items():

@@ -111,7 +111,7 @@ def pages_of(run: Path) -> list[Path]:
         else []
     )
     if not pages:
-        raise BadInput(f"{run}: expected a folder with a page of Transect, as report.html, or such a page; found none")
+        raise BadInput(f"{run}: expected a Transect page, such as report.html, or a folder with one; found none")
     return pages
 
 

@@ -340,7 +340,7 @@ def on_device(network: Any, device: str, dtype: Any = None) -> Any:
         return network.to(device, dtype)
     except (RuntimeError, AssertionError) as error:
         raise BadInput(
-            f"device: expected one that PyTorch has, got {device!r} ({words_of(error, 160)}): take cpu or cuda"
+            f"device: expected one that PyTorch can use, got {device!r} ({words_of(error, 160)}): take cpu or cuda"
         ) from None
 
 

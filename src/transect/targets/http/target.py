@@ -26,7 +26,7 @@ from transect.targets.python_objects import array_digest
 
 KIND: Final = Kind(
     trust="data",
-    listed=(("file.toml", "any", "a model behind a web address, described in a TOML file"),),
+    listed=(("file.toml", "any", "an HTTP API, described in a TOML file"),),
     named=("*.toml",),
     extra="http",
     needs=("httpx2", "jmespath", "tenacity"),

@@ -335,9 +335,7 @@ class IsolatedTarget:
             self.in_words = facts["in_words"] is True
             self.coded = facts["coded"] is True
         except (KeyError, TypeError, ValueError):
-            raise BadInput(
-                f"target {self._request['spec']}: its process sent no description that can be read"
-            ) from None
+            raise BadInput(f"target {self._request['spec']}: its process sent no readable description") from None
         self._facts = facts
 
     def _check_same(self, facts: Header, first: Header) -> None:

@@ -184,7 +184,7 @@ def _speaker(spec: str, options: dict[str, object]) -> Speaker:
     kind, argument = kind_of(spec)
     if kind is not None and kind.in_words:
         if unknown := [name for name in options if name not in kind.options]:
-            raise BadInput(f"{spec} answers in words: expected no {unknown[0]}: the question says it; leave it out")
+            raise BadInput(f"{spec} answers in words: expected no {unknown[0]}: the question sets it; leave it out")
         module = kind.opened()
         opened: Speaker = module.load(argument, options_of(module.Options, options, spec))
         return opened
