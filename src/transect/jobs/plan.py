@@ -71,10 +71,9 @@ class Plan(Job[planning.Plan]):
             "A finished run that shows how much subjects differ, instead of --base.", Path, metavar="DIR", opens="data"
         ),
     ] = None
-
     about: Annotated[
         str | None,
-        Option("Of --pilot: attributes, outcomes or targets that matter, separated by commas, as glasses,error."),
+        Option("With --pilot, the attributes, outcomes or targets that matter, such as glasses,error.", opens="value"),
     ] = None
 
     def compute(self) -> planning.Plan:
