@@ -9,7 +9,9 @@ import pytest
 from commands import run_here
 from PIL import Image
 
+from transect.analysis import verdicts
 from transect.records import Images, Predictions, Task
+from transect.runs.spec import TargetDescription, TargetEntry
 from transect.targets import as_target, guarded
 from transect.targets.input_preview import model_input
 from transect.targets.resolution import remedy, resolve
@@ -119,6 +121,12 @@ def test_of_a_model_that_takes_no_options_none_is_named(folder):
     assert (done.returncode, len(done.stderr.splitlines()), "--picture" in done.stderr) == (2, 1, True)
     assert remedy("opencv:haarcascade_smile", "preprocess", "task") == "check that the images show what it looks for"
     assert remedy("mine:model", "preprocess", "device", "task") == "check --preprocess and --task"
+    for facts, advised in (
+        ({}, "the images show"),
+        ({"preprocess": {}}, "--preprocess, --output, --threshold and --task"),
+    ):
+        own = TargetEntry("mine", "mine", Task.DETECTION, ("answer",), TargetDescription(facts))
+        assert advised in verdicts._fix(own)  # of a name of one's own, by what the target says of itself
 
 
 @pytest.mark.integration

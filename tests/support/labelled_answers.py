@@ -73,7 +73,7 @@ def _read() -> dict[str, list[tuple[WordQuestion, str, Label]]]:
     return lists
 
 
-LISTS = _read()
+LISTS = dict(_read())
 
 DECLINED: list[tuple[End, str, Reason]] = [
     ("filter", "", Reason.FILTERED),

@@ -30,7 +30,9 @@ from transect.effects.projection import PopulationShares, project
 from transect.effects.verdicts import POWER, is_shown, rounded_up, subjects_for
 from transect.errors import BadInput, UnknownName
 from transect.records import Design, Effect, EstimateWithTest
+from transect.reports.results import read
 from transect.runs.json_records import read_json
+from transect.runs.layout import STUDIES
 
 
 @final
@@ -146,8 +148,8 @@ def plan_next(
 
     effect: the smallest difference worth finding, in the outcome's unit. family: tests that share alpha; default those
     of the pilot's report, slopes and interactions among them. about: attributes, outcomes or targets that a contrast
-    must all be about. Subjects are counted for the pilot's whole design, from
-    the upper 80 % limit of the pilot's spread, so that four of five pilots plan enough.
+    must all be about. Subjects are counted for the pilot's whole design, from the upper 80 % limit of the pilot's
+    spread, so that four of five pilots plan enough.
 
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """
@@ -175,7 +177,9 @@ def plan_next_equivalence(
     def plan(contrast: PilotContrast, targets: int) -> Plan:
         found = _from_pilot(contrast, margin, family=family, power=power, targets=targets)
         needed = subjects_to_decide(effects[_place(contrast)], contrast, margin, family=family, power=power)
-        subjects = rounded_up(needed or found.subjects)
+        if needed is None:
+            raise BadInput(f"{folder}: expected a margin that some number of subjects can show, got {margin}; raise it")
+        subjects = rounded_up(needed)
         images = subjects * contrast.images_per_subject
         saved = found.unpaired_images - images
         return replace(found, subjects=subjects, images=images, calls=images * targets, images_saved=saved, power=power)
@@ -189,16 +193,20 @@ def subjects_to_decide(
     """Subjects that tell a difference of the margin from none: by the spread between subjects, else by the interval."""
     share = None if pilot is None else pilot.planned_discordant
     spread, averaged = math.nan if pilot is None else pilot.planned_deviation, effect.unit == "proportion"
-    return subjects_for(
+    needed = subjects_for(
         margin, effect.n_subjects, effect.low, effect.high, spread=spread, discordant=share,
         averaged=averaged and share is None, family=family, power=power,
     )  # fmt: skip
+    if needed is None or pilot is None:
+        return needed
+    found = subjects_to_find(pilot, margin, family=family, power=power)
+    return None if found is None else max(needed, found)
 
 
-def subjects_to_find(pilot: PilotContrast, size: float, *, family: int) -> int | None:
+def subjects_to_find(pilot: PilotContrast, size: float, *, family: int, power: float = POWER) -> int | None:
     """Subjects that find a difference of this size, as a plan counts them; None for more than anybody could show."""
     try:
-        return _from_pilot(pilot, size, power=POWER, family=family).subjects
+        return _from_pilot(pilot, size, power=power, family=family).subjects
     except BadInput:
         return None
 
@@ -210,9 +218,10 @@ def _place(row: Effect | PilotContrast) -> tuple[str, str, str]:
 def _tests(folder: Path, study: Findings) -> int:
     """How many tests the report has that a run belongs to: its own, or that of several studies; all of it, without."""
     within = folder.resolve().parent
-    report = (within.parent if within.name == "studies" else folder) / "results.json"
+    report = (within.parent if within.name == STUDIES else folder) / "results.json"
     if report.is_file():
-        return max(int(read_json(report, "a report's numbers", "make it again: transect report")["family"]["size"]), 1)
+        stored = read_json(report, "a report's numbers", "make it again: transect report")
+        return max(read(stored).family.size, 1)
     return max(distinct_tests([*study.effects, *_effects(study, study.answered, orders=(2, 3))]), 1)
 
 

@@ -428,7 +428,8 @@ def _fix(target: TargetEntry) -> str:
     facts = target.description.facts
     if target.description.question is not None or facts.get("kind") == "HTTP":
         return "check the question and the response"
-    return remedy(target.name, "preprocess", "output", "threshold", "task")
+    settings = ("preprocess", "output", "threshold", "task") if "preprocess" in facts else ()
+    return remedy(target.name, *settings)
 
 
 def warnings_of(studies: Sequence[Findings], verdicts: Sequence[VerdictEntry]) -> list[str]:

@@ -72,9 +72,9 @@ class Plan(Job[planning.Plan]):
         ),
     ] = None
     about: Annotated[
-        str | None,
-        Option("With --pilot, the attributes, outcomes or targets that matter, such as glasses,error.", opens="value"),
-    ] = None
+        Sequence[str],
+        Option("With --pilot, an attribute, outcome or target that matters; repeatable.", list[str], opens="value"),
+    ] = ()
 
     def compute(self) -> planning.Plan:
         """The smallest design."""
@@ -111,21 +111,24 @@ class Plan(Job[planning.Plan]):
                 "give one of them"
             )
         if self.margin is not None and (self.family is not None or self.alpha != 0.05):
-            raise BadInput("--margin is tested at 5 % by itself: drop --alpha and --family")
+            raise BadInput(
+                "--margin has a level of its own, 5 % or that of the pilot's report: drop --alpha and --family"
+            )
         stated = {"--base": self.base, "--correlation": self.correlation, "--cells": self.cells}
         unused = [name for name, value in stated.items() if value is not None] + ["--targets"] * (self.targets != 1)
+        if self.pilot is None and self.about:
+            raise BadInput("--about chooses among the contrasts of a pilot: give --pilot, or drop it")
         if self.pilot is not None and unused:
             raise BadInput(f"--pilot replaces {', '.join(unused)}: drop {'it' if len(unused) == 1 else 'them'}")
 
     def _from_pilot(self, pilot: Path) -> planning.Plan:
         from transect.analysis.secondary_results import plan_next, plan_next_equivalence
 
-        about = [word.strip() for word in (self.about or "").split(",") if word.strip()]
         if self.margin is not None:
-            design, contrast = plan_next_equivalence(pilot, self.margin, power=self.power, about=about)
+            design, contrast = plan_next_equivalence(pilot, self.margin, power=self.power, about=self.about)
         else:
             design, contrast = plan_next(
-                pilot, self.effect or 0.0, power=self.power, alpha=self.alpha, family=self.family, about=about
+                pilot, self.effect or 0.0, power=self.power, alpha=self.alpha, family=self.family, about=self.about
             )
         return _numbers(design, f"{contrast.name} ({contrast.outcome} of {contrast.target})", self.margin)
 

@@ -72,8 +72,7 @@ REASONS: Final[Mapping[str, str]] = {
 """Why a folder that is neither an audit nor keeps its command is not made again, by the first file that is there."""
 _JOB: Final = re.compile(r"[a-z]+(?: [a-z]+)?")
 _PAID: Final = (
-    "asks a model behind a web address, whose calls may cost money; make the same call again into another folder where "
-    "you want that"
+    "asks an HTTP API, whose calls may cost money; make the same call again into another folder where you want that"
 )
 
 
@@ -150,8 +149,8 @@ class Reproduce(Job[ReproduceNumbers]):
     trust: Annotated[
         Sequence[str],
         Option(
-            "Open this model, which the run names; repeatable. By default only built-in data and models are opened: a "
-            "run may come from a stranger, and a model's code runs with your permissions.",
+            "Open this model, which the run names; repeatable. By default only data, and models that come with "
+            "Transect, are opened: a run may come from a stranger, and a model's code runs with your permissions.",
             metavar="MODEL",
             opens="model",
         ),

@@ -135,7 +135,7 @@ def check(required: Required, generator: GeneratorDescription, levels: Mapping[s
 
 def check_range(required: Required, generator: GeneratorDescription, name: str, low: float, high: float) -> None:
     """As `check`, of all values from low to high: those that were rated between them are set too."""
-    rated = [float(group.level or 0) for group in _groups_of(required, generator, name)]
+    rated = [group.level for group in _groups_of(required, generator, name) if group.level is not None]
     inside = [value for value in rated if low <= value <= high]
     check(required, generator, {name: sorted({low, *inside, high})})
 
@@ -191,7 +191,7 @@ def _failing(
     """Values whose condition fails, and what fails. Raises BadInput for an unrated value."""
     # Where two studies rated one level, it has to pass in both.
     groups = sorted(_groups_of(required, generator, name), key=lambda group: bool(group.failures))
-    rated = {float(group.level or 0): group for group in groups if group.rated}
+    rated = {group.level: group for group in groups if group.rated and group.level is not None}
     failing = {}
     for value in values:
         around = _around(value, rated)

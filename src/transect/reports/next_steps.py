@@ -121,8 +121,8 @@ def _deciding(document: Document, unclear: Entry[VerdictEntry]) -> Iterator[Step
         return
     text = Markup("Deciding on {} takes about {} subjects; plan for your own margin:")
     words = text.format(spaced(row.attribute), unclear.count("subjects_needed"))
-    about = shlex.quote(f"{row.attribute},{row.outcome},{row.target}")
-    yield Step(words, [f"transect plan --pilot {shlex.quote(run)} --about {about} --margin {row.margin:g}"])
+    about = " ".join(f"--about {shlex.quote(word)}" for word in (row.attribute, row.outcome, row.target))
+    yield Step(words, [f"transect plan --pilot {shlex.quote(run)} {about} --margin {row.margin:g}"])
 
 
 def _gating(document: Document, gated: VerdictEntry) -> Iterator[Step]:

@@ -78,6 +78,7 @@ def test_a_pilot_plans_as_many_subjects_as_its_report_states(tmp_path):
             )
     message = refused("plan", "--margin", "0.05", "--pilot", str(tmp_path / "pilot"), "--about", "glases")
     assert "did you mean glasses" in message
+    assert "give --pilot" in refused("plan", "--margin", "0.05", "--base", "0.1", "--about", "glasses")
 
 
 @pytest.mark.integration

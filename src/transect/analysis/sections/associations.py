@@ -54,8 +54,8 @@ _OUTSIDE: Final = (
 )
 _SAME: Final = (
     "{n:,} of the {of:,} observed subjects are in the experiment too, as they were drawn. Each rate's interval is "
-    "valid. But observation and experiment are not independent samples, so overlapping intervals do not show whether "
-    "two rates differ."
+    "valid. But observation and experiment are not independent samples, so neither overlap of their intervals nor its "
+    "absence shows whether two rates differ."
 )
 _OTHERS: Final = "No observed subject is in the experiment."
 _UNKNOWN: Final = (

@@ -125,6 +125,8 @@ class Guard:
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in _SAFE and not _same_origin(Headers(scope=scope), self._public):
             await PlainTextResponse("the request comes from another site", 403)(scope, receive, send)
+        elif _is_large(Headers(scope=scope).get("content-length", "")):
+            await PlainTextResponse("the request is too large", 413)(scope, receive, send)  # before a handler acts
         elif not self._has_room(HTTPConnection(scope)):
             reply = PlainTextResponse("too many requests: wait a moment", 429, {"retry-after": "2"})
             await reply(scope, receive, send)
@@ -144,6 +146,10 @@ class Guard:
         said = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
         named = network_of(said.rpartition(",")[2].strip())
         return (named, 0) if self._public and named and is_loopback(address) else (network_of(address) or address, port)
+
+
+def _is_large(length: str) -> bool:
+    return length.isdigit() and (len(length) > 9 or int(length) > LARGEST_BODY)
 
 
 def network_of(address: str) -> str:
