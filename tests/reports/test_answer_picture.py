@@ -175,7 +175,7 @@ def test_what_to_do_follows_from_what_was_found():
     assert "transect check . --requirements" in texts["found"]
     assert "transect plan" not in texts["found"]
     assert "--margin 0.02" in texts["inconclusive"]
-    assert "--about glasses,miss," in texts["inconclusive"]
+    assert "--about glasses --about miss --about " in texts["inconclusive"]
     assert "transect replicate" not in texts["none"]
     assert texts["not judged"].startswith("transect targets check")
     seen = Document(complete(read(make_results()), Gallery(failures_total=61), Gallery()))

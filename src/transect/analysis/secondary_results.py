@@ -27,7 +27,7 @@ from transect.effects.intervals import wilson
 from transect.effects.multiplicity import confidence_of
 from transect.effects.planning import Plan, detectable
 from transect.effects.projection import PopulationShares, project
-from transect.effects.verdicts import POWER, is_shown, rounded_up, subjects_for
+from transect.effects.verdicts import POWER, is_shown, rounded_up, subjects_for, subjects_to_tell
 from transect.errors import BadInput, UnknownName
 from transect.records import Design, Effect, EstimateWithTest
 from transect.reports.results import read
@@ -181,8 +181,13 @@ def plan_next_equivalence(
             raise BadInput(f"{folder}: expected a margin that some number of subjects can show, got {margin}; raise it")
         subjects = rounded_up(needed)
         images = subjects * contrast.images_per_subject
-        saved = found.unpaired_images - images
-        return replace(found, subjects=subjects, images=images, calls=images * targets, images_saved=saved, power=power)
+        apart = math.sqrt(2) * contrast.planned["unpaired_deviation"]
+        group = subjects_to_tell(margin, apart, family=family, power=power) or found.unpaired_subjects // 2
+        once = 2 * rounded_up(group)
+        return replace(
+            found, subjects=subjects, images=images, calls=images * targets, power=power,
+            unpaired_subjects=once, unpaired_images=once, images_saved=once - images,
+        )  # fmt: skip
 
     return _largest(known, plan)
 
@@ -235,11 +240,13 @@ def _estimated(folder: Path, about: Collection[str]) -> tuple[findings.Findings,
     """The pilot's analysis, and its contrasts on at least two subjects, of which there is one or more."""
     study = findings.analyse(finished_run.read(folder))
     known = pilot_contrasts(study)
+    names = sorted({name for each in known for name in each.about})
     for word in about:
-        names = sorted({name for each in known for name in each.about})
+        if word not in names:
+            raise UnknownName("attribute, outcome or target", word, names)
         known = [each for each in known if word in each.about]
         if not known:
-            raise UnknownName("attribute, outcome or target with the others", word, names)
+            raise BadInput(f"--about: no contrast is about {' and '.join(about)} at once; plan them one at a time")
     if not known:
         raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
     return study, known

@@ -52,7 +52,9 @@ class Plan(Job[planning.Plan]):
     _: KW_ONLY
     margin: Annotated[
         float | None,
-        Option("In place of --effect: plan to show that no difference is larger, as for a requirement."),
+        Option(
+            "In place of --effect: plan to show that no difference is larger; with --pilot, also to find one as large."
+        ),
     ] = None
     power: Annotated[float, Option("Probability of detecting the effect.")] = 0.9
     alpha: Annotated[float, Option("The significance level of all tests together.")] = 0.05
@@ -119,7 +121,7 @@ class Plan(Job[planning.Plan]):
         if self.pilot is None and self.about:
             raise BadInput("--about chooses among the contrasts of a pilot: give --pilot, or drop it")
         if self.pilot is not None and unused:
-            raise BadInput(f"--pilot replaces {', '.join(unused)}: drop {'it' if len(unused) == 1 else 'them'}")
+            raise BadInput(f"--pilot replaces {', '.join(unused)}: drop {' and '.join(unused)}")
 
     def _from_pilot(self, pilot: Path) -> planning.Plan:
         from transect.analysis.secondary_results import plan_next, plan_next_equivalence
@@ -159,7 +161,7 @@ def _headline(plan: planning.Plan) -> str:
     """The subjects that are needed."""
     subjects = counted(plan.subjects, "subject")
     if plan.margin is not None:
-        told = "tell a difference of {:g} from none" if plan.contrast else "show that no difference exceeds {:g}"
+        told = "decide whether a difference reaches {:g}" if plan.contrast else "show that no difference exceeds {:g}"
         return f"{subjects} {told.format(plan.margin)}, with a power of {plan.power:.3g}."
     return f"{subjects} detect an effect of {plan.effect:g} with a power of {plan.power:.3g}."
 

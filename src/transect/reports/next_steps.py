@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,8 @@ from transect.runs.wording import spaced
 from transect.targets.kinds import ships
 
 MOST: Final = 4
-_PLACE: Final = "The commands run in the folder of this page. Replace words in capitals."
+_PLACE: Final = "The commands run in the folder of this page."
+_OWN: Final = re.compile(r"\b[A-Z]{4,}\b")
 HERE: Final = "The commands run where this page was made."
 GATE: Final = "transect check {} --requirements requirements.toml"
 
@@ -40,6 +42,8 @@ def listed(steps: Sequence[Step], place: str = _PLACE) -> list[Block]:
     """The steps as a list to copy from; nothing without one."""
     if not steps:
         return []
+    if any(_OWN.search(command) for step in steps for command in step.commands):
+        place += " Replace words in capitals."
     items = [tag("li", tag("span", step.words) + joined(map(_code, step.commands))) for step in steps]
     heading = tag("h3", "What to do next") + tag("ol", joined(items)) + tag("p", place, class_="fine")
     return [tag("div", heading, class_="next")]
@@ -90,7 +94,10 @@ def _looking(document: Document) -> Iterator[Step]:
     elif document.results.gallery.failures_total:
         count = document.counted("/gallery/failures_total", "wrong or missing answer")
         wrong = any(row.outcome in OF_TRUTH and row.rate for row in document.results.rates)
-        yield Step(Markup("Look at the {}:").format(count), ["transect view . --wrong" if wrong else "transect view ."])
+        if wrong:
+            yield Step("Look at the wrong answers:", ["transect view . --wrong"])
+        else:
+            yield Step(Markup("Look at the {}:").format(count), ["transect view ."])
 
 
 def _in_words(study: StudyEntry) -> bool:

@@ -25,7 +25,7 @@ def test_the_contract_of_the_json():
     ("arguments", "message"),
     [
         (("--effect", "0.05"), "expected --base, the rate at the first level, or --pilot"),
-        (("--effect", "0.05", "--base", "0.1", "--pilot", "x"), "--pilot replaces --base: drop it"),
+        (("--effect", "0.05", "--base", "0.1", "--pilot", "x"), "--pilot replaces --base: drop --base"),
     ],
 )
 def test_bad_values_are_one_line_and_exit_2(arguments, message):

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Final, final
 from urllib.parse import urlencode
 
+import numpy as np
 import typer
 
 from transect.console.options import Json, with_options
@@ -161,7 +162,9 @@ def _wrong(index: Index) -> dict[str, str]:
     for name, said in index.answers.items():
         if (said.right == 0).any():
             return {"target": name, "verdict": "wrong"}
-    raise BadInput("--wrong: expected a run with a wrong answer, found none, or no truth; leave it out")
+    known = any(np.isfinite(said.right).any() for said in index.answers.values())
+    found = "none is wrong" if known else "no truth is known"
+    raise BadInput(f"--wrong: expected a run with a wrong answer, but {found}; leave it out")
 
 
 view = function(View)

@@ -291,7 +291,7 @@ def _aggregates(numbers: JsonObject) -> list[str]:
 
 
 def _uncertainty(numbers: JsonObject) -> list[str]:
-    said = "Intervals have 95 % and are computed over people, not over comparisons. Works cited:"
+    said = "Intervals are 95 % intervals, computed over people, not over comparisons. Works cited:"
     return ["## 7. Uncertainty", "", said, *bullets(numbers["sources"]), *map(plain_text, numbers["notes"]), ""]
 
 
