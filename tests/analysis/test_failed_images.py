@@ -34,6 +34,7 @@ def test_a_row_for_each_image_that_a_target_misses(result):
     assert result.failures(outcome="failed").schema == table.schema
 
 
+@pytest.mark.integration
 def test_the_picture_of_each_row_is_that_of_its_image(result):
     table = result.failures()
     run = FinishedRun(result.folder)

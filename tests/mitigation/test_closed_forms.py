@@ -19,6 +19,7 @@ def leaky(seed=0, n=600, d=6, classes=3):
     return x, protected
 
 
+@pytest.mark.integration
 @given(st.integers(0, 50), st.integers(2, 4))
 def test_after_erasure_the_classes_have_one_mean_and_no_linear_model_can_tell(seed, classes):
     x, protected = leaky(seed, classes=classes)

@@ -72,6 +72,7 @@ def test_an_audit_walks_along_them(fitted, tmp_path):
     assert not np.array_equal(intended, true)
 
 
+@pytest.mark.integration
 def test_labels_of_a_target_warn_everywhere(tmp_path):
     path = tmp_path / "d.safetensors"
     fit = ["directions", "fit", path, "--labels", "target:audited:brightness", "--attribute", "bright"]
