@@ -251,7 +251,7 @@ def test_what_cannot_be_made_again_says_why(file, reason, tmp_path):
 
 def test_calls_that_cost_money_are_not_made_again(tmp_path):
     command_record.write(tmp_path, "recognition", (command_record.Word("", "acme.toml", "0" * 64),))
-    with pytest.raises(BadInput, match="asks a model HTTP API, whose calls may cost money"):
+    with pytest.raises(BadInput, match="asks an HTTP API, whose calls may cost money"):
         calling.words_of(tmp_path, tmp_path / "again", {}, ["acme.toml"])
 
 
