@@ -283,7 +283,7 @@ init = function(Init)
 
 @with_options(Init)
 def command(context: typer.Context, json: Json = False, **given: object) -> None:  # noqa: ARG001  (as all commands)
-    """Ask for what is not given; without a terminal nothing is asked, and what is not given is the preset's."""
+    """Ask for missing answers; without a terminal, take them from the preset."""
     stated = options.asked(Init, {**given, "target": given["target"] or ""})
     written = stated.written(_ask if sys.stdin.isatty() else _default)
     if json:

@@ -113,9 +113,7 @@ class Plan(Job[planning.Plan]):
                 "give one of them"
             )
         if self.margin is not None and (self.family is not None or self.alpha != 0.05):
-            raise BadInput(
-                "--margin has a level of its own, 5 % or that of the pilot's report: drop --alpha and --family"
-            )
+            raise BadInput("--margin is tested at 5 %, or as the pilot's report tests it: drop --alpha and --family")
         stated = {"--base": self.base, "--correlation": self.correlation, "--cells": self.cells}
         unused = [name for name, value in stated.items() if value is not None] + ["--targets"] * (self.targets != 1)
         if self.pilot is None and self.about:

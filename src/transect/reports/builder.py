@@ -127,7 +127,7 @@ class Framed:
 
 
 def framed(blocks: Sequence[Block]) -> Framed:
-    """The picture of an answer in a frame of its own; empty without blocks."""
+    """The picture of an answer as an HTML frame; empty without blocks."""
     if not blocks:
         return Framed("")
     alone = Markup(".contents, .skip, .save, main > header { display: none; } .page { padding: 0; display: block; }")

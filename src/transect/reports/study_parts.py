@@ -167,7 +167,7 @@ def _attributes(page: StudyPage) -> Table[Entry[AttributeEntry]]:
 
 
 _MOST_RATES: Final = 10
-"""Outcomes of which the rate over all images stands on the first page."""
+"""Outcomes whose rate over all images is on the first page."""
 
 
 def _overall(page: StudyPage) -> Block | None:

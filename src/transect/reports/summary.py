@@ -28,7 +28,7 @@ from transect.runs.wording import spaced
 
 _MOST_NAMES: Final = 3
 _MOST_SENTENCES: Final = 5
-"""Verdicts of one kind that are told on the first page."""
+"""The most verdicts of one kind on the first page."""
 _REACHED: Final = Markup(
     "A difference is found where its test is significant after correction. No difference larger than the margin: two "
     "one-sided tests, whose intervals are narrower than those that are shown, place the difference of every pair of "

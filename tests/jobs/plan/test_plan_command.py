@@ -11,7 +11,7 @@ from transect.analysis import finished_run
 from transect.analysis.findings import analyse
 from transect.analysis.secondary_results import pilot_contrasts, plan_next, plan_next_equivalence, smallest_detectable
 from transect.effects.planning import detectable_rate, plan
-from transect.effects.verdicts import rounded_up
+from transect.effects.verdicts import rounded_up, subjects_to_tell
 
 
 def test_the_contract_of_the_json():
@@ -70,6 +70,10 @@ def test_a_pilot_plans_as_many_subjects_as_its_report_states(tmp_path):
         about = (row["attribute"], row["outcome"], row["target"])
         made, most = plan_next_equivalence(tmp_path / "pilot", 0.05, power=0.9, about=about)
         assert (made.subjects, most.about) == (row["subjects_needed"], about)
+        apart = np.sqrt(2) * most.planned["unpaired_deviation"]  # of a difference between two people
+        each = subjects_to_tell(0.05, apart, family=made.family, power=0.9)
+        assert made.unpaired_images == 2 * rounded_up(each)
+        assert made.images_saved == made.unpaired_images - made.images
         effect = abs(result.results["effects"][row["effect"]]["estimate"])
         if row["subjects_to_confirm"]:
             assert (
