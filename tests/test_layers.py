@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 from places import ROOT
 
 SOURCE = ROOT / "src" / "transect"
@@ -135,6 +136,7 @@ def test_a_job_of_several_files_has_its_command_in_one_of_two_places():
             assert own or (path / "command.py").exists(), f"{path.name} has no command"
 
 
+@pytest.mark.integration
 def test_what_is_looked_up_loads_no_heavy_library():
     """In one process of its own, one command after the other: what one loads, the next would be blamed for too."""
     code = f"""

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import import_module
 
+import pytest
 from places import ROOT
 
 import transect
@@ -21,6 +22,7 @@ def test_no_folder_has_the_name_of_a_function():
     assert not folders & set(JOBS)
 
 
+@pytest.mark.integration
 def test_every_name_in_the_tables_of_the_reference_can_be_imported_as_shown():
     """In a fresh process, where no other test has imported a submodule."""
     rows = re.findall(r"^\| (`.+?) \| ", (ROOT / "docs" / "reference" / "python.md").read_text(), re.MULTILINE)

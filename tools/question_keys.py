@@ -88,7 +88,7 @@ for wording in wordings(job, images_key="digest of the image"):
 | `text` | any text | 1 or 0 for each code | multilabel |
 | `pair` | of two images `first`, `second`, or `neither` | the image's number, 0 or 1; 2 for neither | multiclass |
 
-[How answers are read](../concepts/models-that-answer-in-words.md) says which text becomes which value, and what
+[How answers are read](../concepts/models-that-answer-in-words.md) shows which text becomes which value, and what
 counts as a refusal, a hedge or unreadable. Answers are read in English.
 """
 
@@ -101,7 +101,7 @@ OPTIONS = """
 - The order of the options is drawn for each image, paraphrase and repeat from the digests of image and question, so it
   does not depend on what else is asked. Each order is equally likely.
 - A pair is asked in both orders of the images.
-- Each image is asked in every paraphrase, `repeats` times. Repeats need a temperature above 0.
+- Every paraphrase is asked about each image, `repeats` times. Repeats need a temperature above 0.
 - A local model also gives the likelihood of each option as the whole answer.
 - `patterns` are regular expressions of the Rust crate `regex`: the usual syntax without `\\1` and `(?=…)`. Any pattern
   takes time in proportion to the text. Write them in single quotes, so that TOML keeps backslashes. Case is ignored

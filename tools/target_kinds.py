@@ -22,8 +22,8 @@ A spec names a target: a prefix and an argument, or the path of a file or folder
 is `--model-device`, and `templates` is `--template`. `transect list targets` lists the kinds and what is installed;
 `transect targets check SPEC` shows what a target receives and answers.
 
-A plug-in is named by its entry point in the group `transect.targets`, as `name` or `name:argument`, and runs code of
-others.
+A plug-in is named by its entry point in the group `transect.targets`, as `name` or `name:argument`, and runs
+third-party code.
 
 | spec | task | what it is | to install | code |
 | --- | --- | --- | --- | --- |
@@ -31,7 +31,7 @@ others.
 _CODE: Final = {
     "shipped": "a library's, with its own model",
     "data": "ours or a library's; the files are data",
-    "code": "that of others, in a separate process",
+    "code": "third-party, in a separate process",
 }
 
 
@@ -48,7 +48,7 @@ def _rows(kind: Kind) -> str:
 
 
 def _code(kind: Kind) -> str:
-    return "none of yours; images leave this machine" if kind.remote else _CODE[kind.trust]
+    return "none; images leave this machine" if kind.remote else _CODE[kind.trust]
 
 
 def _options(kind: Kind) -> str:

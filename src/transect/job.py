@@ -139,6 +139,13 @@ class Finished(JobResult[Numbers]):
         """What is shown of the numbers."""
         return self.job.content(self.numbers)
 
+    def figure(self) -> builder.Framed:
+        """The picture of the answer, for a notebook; empty where the page has none."""
+        return builder.framed(self.content.picture)
+
+    def _repr_html_(self) -> str:
+        return self.figure().html + super()._repr_html_()
+
     @property
     def table(self) -> pa.Table:
         """The rows of the result, a column for each of its numbers."""

@@ -188,7 +188,7 @@ def _default(field: dataclasses.Field[object]) -> object:
     return field.default if made is dataclasses.MISSING else made()
 
 
-def _built(kind: type[Any], before: tuple[str, ...], given: Mapping[tuple[str, ...], object]) -> Any:
+def _built(kind: type[object], before: tuple[str, ...], given: Mapping[tuple[str, ...], object]) -> Any:
     values = {path[-1]: value for path, value in given.items() if path[:-1] == before}
     hints = typing.get_type_hints(kind)
     inner = dict.fromkeys(path[len(before)] for path in given if path[: len(before)] == before and path[:-1] != before)
@@ -204,7 +204,7 @@ def _is_whole(value: object) -> bool:
 _UNIONS: Final = (types.UnionType, typing.Union)
 
 
-def _on_command_line(hint: Any) -> Any:
+def _on_command_line(hint: object) -> Any:
     """The type of an option: a path where a path may stand, a list where several may, else that of the field.
 
     >>> _on_command_line(str | Path | None), _on_command_line(str | Sequence[str]), _on_command_line(int)

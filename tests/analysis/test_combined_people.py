@@ -58,4 +58,4 @@ def test_runs_that_number_people_otherwise_say_so():
     renders, photographs = of_both(who, own, rendered, n)
     one, (note,) = _combine(FOUND, replace(renders, people=renders.subjects), photographs)
     assert one.high == transported(own[:n], rendered[:n], rendered[n:], people=who[:n]).high
-    assert note.startswith("The two runs number people otherwise")
+    assert note.startswith("The two runs number people differently")

@@ -83,7 +83,7 @@ def test_shares_count_images_and_their_intervals_people():
 def test_numbers_have_no_worst_case_and_no_failure_no_section():
     given, failed, _, groups = made(1, task=Task.REGRESSION)
     row = section_of(given, failed, groups).tables[1].rows[0]
-    assert row[6:] == [None, None, None, None, "a number without a range has no worst case"]
+    assert row[6:] == [None, None, None, None, "an outcome without a range has no worst case"]
     assert section_of(given, np.zeros(15, bool), groups) is None
 
 

@@ -19,6 +19,7 @@ def result(canonical):
     return audit_result(canonical("two_targets"))
 
 
+@pytest.mark.integration
 def test_a_row_for_each_image_that_a_target_misses(result):
     table = result.failures()
     predictions = transect.open_run(result.folder).predictions.to_pylist()
@@ -33,6 +34,7 @@ def test_a_row_for_each_image_that_a_target_misses(result):
     assert result.failures(outcome="failed").schema == table.schema
 
 
+@pytest.mark.integration
 def test_the_picture_of_each_row_is_that_of_its_image(result):
     table = result.failures()
     run = FinishedRun(result.folder)

@@ -74,5 +74,5 @@ def test_worlds_that_agree_by_themselves_and_not_after_correction_are_said_to():
     exact = [(0.10, 0.005)] * 7
     found = concluded(("drawn", exact), ("photos", exact)).findings
     assert {(each.verdict, each.within) for each in found} == {("same direction", True)}
-    assert "not shown when corrected for all effects of this page" in found[0].text
+    assert "but not after correction for all effects on this page" in found[0].text
     assert {each.verdict for each in concluded(("drawn", exact[:5]), ("photos", exact[:5])).findings} == {"replicates"}

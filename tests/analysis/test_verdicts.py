@@ -127,6 +127,9 @@ def test_what_must_be_checked_is_said(tmp_path, run):
         ("always", "no effect of earrings on the answer was found, although that is what it should react to"),
     ):
         assert [line for line in lines if f"{target}: {words}" in line], (words, lines)
+    tested = [row for row in result.results["effects"] if row["p"] is not None and not row["same_test_as"]]
+    assert {row["target"].rpartition(":")[2] for row in tested} >= {"coin"}  # not judged, and it could be found
+    assert result.results["family"]["size"] == len(tested)
     checks = [row for row in result.results["verdicts"] if row["check"]]
     assert {(row["attribute"], row["outcome"]) for row in checks} == {("earrings", "answer")}
     assert [row["verdict"] for row in checks] == ["not judged", "not judged"]

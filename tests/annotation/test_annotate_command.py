@@ -111,6 +111,7 @@ def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, mo
     for call, reason in (
         (lambda: Serving(folder).serve(), "TRANSECT_ADMIN_PASSWORD: expected 8 characters"),
         (lambda: Serving(folder, public_url="https://[").serve(), "--public-url: expected an address"),
+        (lambda: Serving(folder, public_url="https://*.rate.example").serve(), "--public-url: expected an address"),
         (lambda: Serving(folder, questions=[str(questions)]).serve(), "question q: example: "),
         (lambda: Serving(folder, port=port).serve(), f"--port {port}: expected a free port"),
         (lambda: AnnotateExport(folder, kind="xml", out=tmp_path / "x").compute(), "unknown format 'xml'"),

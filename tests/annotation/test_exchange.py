@@ -74,7 +74,7 @@ HEAD = "id,question,rater,answer\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEAD + "9-0000,smile,ada,yes\n0-0000,smile,ada,yes\n", "row 1: expected answers about this run's images to smile, same, got 1 of others (image 9-0000, question smile)"),
+        (HEAD + "9-0000,smile,ada,yes\n0-0000,smile,ada,yes\n", "row 1: expected answers about this run's images to smile, same, got 1 for others (image 9-0000, question smile)"),
         (HEAD + "0-0000,smil,ada,yes\n", "row 1: unknown question 'smil': did you mean smile"),
         (HEAD + "0-0000,smile,ada,maybe\n", "row 1: answer: expected one of no, a little, yes, got 'maybe'"),
         (HEAD + "0-0000,smile,Ada Lovelace <a@b>,yes\n", "row 1: expected a rater's number (letters, digits, _ . -), got 'Ada"),

@@ -97,7 +97,7 @@ def test_an_audit_of_a_failed_condition_is_refused_before_anything_is_made(faili
     with pytest.raises(BadInput, match=r"images with age 20 to have been rated, got no level of it"):
         auditing.audit(audited.brightness, vary=["age=20,60"], **asked)
     assert not (tmp_path / "new").exists()
-    with pytest.raises(BadInput, match="got one with image_size 32 instead of 48; have images"):
+    with pytest.raises(BadInput, match="got one with image_size 32 instead of 48; have raters rate images"):
         auditing.audit(audited.brightness, vary=["face_shape=0.5,1"], **{**asked, "image_size": 48})
 
 

@@ -9,14 +9,18 @@ from small_run import make_run, write_questions
 
 pytest.importorskip("fastapi", reason="needs the annotation service: pip install 'transect[annotate]'")
 
+from fastapi import HTTPException, Request
+from fastapi.responses import PlainTextResponse
 from fastapi.testclient import TestClient
 
 from transect.annotation import raters, schema
 from transect.annotation.database import Unusable
 from transect.annotation.project import open_project
 from transect.annotation.raters import hash_of, invite
+from transect.annotation.server import guard as guard_module
 from transect.annotation.server.app import create_app
 from transect.annotation.server.guard import Guard
+from transect.annotation.server.service import form_of
 
 HOST = "http://127.0.0.1:8000"
 PICTURE, EXAMPLE = (f"{one}/{32 * '0'}" for one in ("/pictures/1/left", "/examples/smile/0"))
@@ -271,6 +275,25 @@ def test_large_bodies_are_refused_whether_they_say_so_or_not(two):
     assert first.http.post("/api/answers", content=endless(), headers=headers).status_code == 413
 
 
+def test_a_body_that_does_not_come_in_time_is_refused(app, monkeypatch):
+    monkeypatch.setattr(guard_module, "_SLOWEST_BODY", 0.05)
+    sent = []
+
+    async def slow():
+        if sent:
+            return {"type": "http.disconnect"}
+        await asyncio.sleep(0.02)
+        return {"type": "http.request", "body": b"p", "more_body": True}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/x-www-form-urlencoded")]
+    scope = {"type": "http", "method": "POST", "path": "/admin/login", "query_string": b"", "headers": headers}
+    asyncio.run(asyncio.wait_for(app(scope, slow, send), 5))
+    assert sent[0]["status"] == 408
+
+
 BODIES = [
     {"task": "1 OR 1=1", "key": "key-12345", "value": 1},
     {"task": 1, "key": "'; DROP TABLE answers; --", "value": 1},
@@ -439,3 +462,37 @@ def test_health_says_whether_answers_can_be_stored(project, monkeypatch):
     monkeypatch.undo()
     times[0] = 112.0
     assert client.get("/health").text == "ok"
+
+
+def test_a_form_that_ends_early_is_no_error_of_the_server():
+    """Whoever closes the connection within a form gets no reply, and the organiser no traceback."""
+    messages = iter(
+        [
+            {"type": "http.request", "body": b"password=a", "more_body": True},
+            {"type": "http.disconnect"},
+        ]
+    )
+
+    async def receive():
+        return next(messages)
+
+    headers = [(b"content-type", b"application/x-www-form-urlencoded")]
+    request = Request({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive)
+    with pytest.raises(HTTPException) as refused:
+        asyncio.run(form_of(request))
+    assert refused.value.status_code == 400
+
+
+def test_a_body_that_is_said_to_be_large_is_refused_before_a_handler_acts():
+    acted = []
+
+    async def inner(scope, receive, send):
+        acted.append(scope["path"])
+        await PlainTextResponse("done")(scope, receive, send)
+
+    client = TestClient(Guard(inner, frozenset(), secure=False, known=()), base_url=HOST)
+    for length in (str(16 * 1024 + 1), "9" * 5000):
+        headers = {"origin": HOST, "content-length": length}
+        assert client.post("/api/again", content=b"x", headers=headers).status_code == 413
+    assert not acted
+    assert client.post("/api/again", content=b"x", headers={"origin": HOST}).status_code == 200

@@ -84,6 +84,7 @@ def answers(run, path, wrong=0):
     }
 
 
+@pytest.mark.integration
 def test_people_s_codes_reach_the_report(run, tmp_path):
     database = tmp_path / "c.sqlite"
     project = project_of(run, database)

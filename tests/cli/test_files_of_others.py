@@ -115,6 +115,7 @@ def test_reports_of_hostile_pictures(run, tmp_path, change, message):
     assert message in line or "expected a PNG image" in line
 
 
+@pytest.mark.integration
 def test_a_deep_record(run, tmp_path):
     shutil.copytree(run, tmp_path / "run")
     (tmp_path / "run" / "run.json").write_text(DEEP)

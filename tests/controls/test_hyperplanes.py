@@ -47,7 +47,7 @@ def test_steps_along_ways_by_hand():
     planes = Hyperplanes.of(["x", "y"], np.eye(3)[:2], np.zeros(2))
     ways = np.array([[1.0, 1.0, 2.0], [0.0, 1.0, 0.0]])
     np.testing.assert_allclose(steps_along(planes, ways), [[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]], atol=1e-12)
-    with pytest.raises(BadInput, match="expected attributes that vary apart in the latent space, got x, y"):
+    with pytest.raises(BadInput, match="expected attributes that vary separately in the latent space, got x, y"):
         steps_along(planes, np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.001]]))
 
 

@@ -123,13 +123,13 @@ def test_a_photograph_on_its_side_is_turned(folder):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ("name,age\na.png,1\n", "faces/labels.csv: expected a column named file, image, path or filename, got name, age; name the column of the images so"),
+        ("name,age\na.png,1\n", "faces/labels.csv: expected a column named file, image, path or filename, got name, age; rename the column of the images"),
         ("file,age\n", "faces/labels.csv: expected at least one row, got none; list the images"),
         ("file\na.png\n", "faces/labels.csv: expected at least one attribute in addition to file, got none"),
         ("file,age\na.png,1\nb.png\n", "faces/labels.csv, line 3: expected 2 columns, got 1; fix the line"),
         ("file,age,age\na.png,1,2\n", "faces/labels.csv: expected every column once, got file, age, age; rename one"),
         ("file,age\na.png,1\nd.png,2\n", "faces/labels.csv: row 2 names 'd.png', which does not exist; add the image or drop the row"),
-        ("file,age\na.png,1\na.png,2\n", "faces/labels.csv: rows 1 and 2 are of one image, 'a.png'; keep one of them"),
+        ("file,age\na.png,1\na.png,2\n", "faces/labels.csv: rows 1 and 2 name the same image, 'a.png'; keep one of them"),
         ("file,age\n../a.png,1\n", "faces/labels.csv: row 1 names '../a.png', which lies outside faces; keep the images in the folder"),
         ("file,age\na\0.png,1\n", "faces/labels.csv: row 1 names 'a\\x00.png', which does not exist; add the image or drop the row"),
     ],
@@ -145,7 +145,7 @@ def test_links_out_of_the_folder_and_links_in_a_circle_are_not_followed(folder):
     assert "names 'link.png', which lies outside faces" in refusal(folder, "file,age\nlink.png,1\n")
     assert "names 'circle.png', which does not exist" in refusal(folder, "file,age\ncircle.png,1\n")
     (folder / "other.png").symlink_to(folder / "a.png")
-    assert "rows 1 and 2 are of one image" in refusal(folder, "file,age\na.png,1\nother.png,2\n")
+    assert "rows 1 and 2 name the same image" in refusal(folder, "file,age\na.png,1\nother.png,2\n")
 
 
 def test_folders_and_tables_that_are_not_there(folder):

@@ -80,7 +80,7 @@ def test_celeba_as_kaggle_has_it(tmp_path):
     [
         ("6\nSmiling\n000001.jpg 1\n", "expected 6 rows as its first line says, got 1; it is cut"),
         ("1\nSmiling\n000001.jpg 7\n", "expected 1, 0 or -1 for Smiling, got '7' in row 1; fix it"),
-        ("2\nSmiling\n000001.jpg 1\n000001.jpg -1\n", "rows 1 and 2 have one id, '000001'; keep one of them"),
+        ("2\nSmiling\n000001.jpg 1\n000001.jpg -1\n", "rows 1 and 2 share the id '000001'; keep one of them"),
     ],
 )  # fmt: skip
 def test_a_celeba_table_that_does_not_fit_is_one_line(tmp_path, text, message):
@@ -169,7 +169,7 @@ def test_utkface_reads_names_and_counts_the_others(tmp_path):
     assert (count, "61_1_20170109142408075" in reason) == (1, True)
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert "expected images named age_gender_race_date.jpg, got none of 0" in refusal("utkface", empty)
+    assert "expected images named age_gender_race_date.jpg, got 0 of 0" in refusal("utkface", empty)
 
 
 def test_ffhq_with_a_table_and_without(tmp_path):

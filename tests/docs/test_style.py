@@ -66,6 +66,7 @@ def faults(name, texts):
     return {(name, phrase) for phrase in found}
 
 
+@pytest.mark.integration
 def test_strings_of_the_package_are_in_plain_english():
     found = set()
     for path in sorted((ROOT / "src" / "transect").rglob("*.py")):

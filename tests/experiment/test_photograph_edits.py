@@ -227,7 +227,7 @@ def test_a_cover_leaves_all_else_and_the_shipped_network_reads_on_request(tmp_pa
     assert gates[OUTSIDE][2:4] == [8, 0]
     assert gates[SHIFT][-1] == "board: no rater, model or truth reads it"
     assert gates[DRIFT][2] == 8
-    assert any("It has seen rendered faces alone" in text for text in section["text"])
+    assert any("It was trained only on rendered faces" in text for text in section["text"])
     edits = pq.read_table(tmp_path / "run" / "edits")
     assert "reading.glasses" in edits.column_names
     assert "reading.earrings" not in edits.column_names

@@ -83,6 +83,7 @@ def test_planted_images_are_found_again(planted, found_in_w):
     assert np.median(np.abs(found_in_w.reconstructions.astype(int) - pixels).mean(axis=(1, 2, 3))) < 1.5
 
 
+@pytest.mark.integration
 def test_an_image_does_not_depend_on_the_batch(planted, found_in_w):
     """The same image alone, and last among others, in batches of one size: the same code."""
     generator, _, pixels = planted

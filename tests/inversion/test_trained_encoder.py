@@ -75,7 +75,7 @@ def test_encoders_to_another_space_or_size_are_refused(tmp_path):
 def test_another_generators_encoder_is_refused(tmp_path):
     generator = small()
     generator.facts["weights_sha256"] = "b" * 64
-    with pytest.raises(BadInput, match="expected an encoder of small, found that of the generator aaaaaaaaaaaa…"):
+    with pytest.raises(BadInput, match="expected an encoder of small, found one of the generator aaaaaaaaaaaa…"):
         open_encoder(written(tmp_path / "e.safetensors", generator_sha256="a" * 64), invertible(generator), "w")
     matching = written(tmp_path / "own.safetensors", generator_sha256="b" * 64)
     assert isinstance(open_encoder(matching, invertible(generator), "w"), TrainedEncoder)

@@ -9,10 +9,12 @@ import pytest
 from commands import run_here
 from PIL import Image
 
+from transect.analysis import verdicts
 from transect.records import Images, Predictions, Task
+from transect.runs.spec import TargetDescription, TargetEntry
 from transect.targets import as_target, guarded
 from transect.targets.input_preview import model_input
-from transect.targets.resolution import resolve
+from transect.targets.resolution import remedy, resolve
 
 MODELS = """
 from transect.records import Predictions, Task
@@ -98,7 +100,7 @@ def test_ten_faces_are_asked_about_and_the_picture_is_written(folder):
     ("name", "message"),
     [
         ("constant", "the same answer to 10 different faces; check --preprocess, --output and --task"),
-        ("refuses", "no answer to any image: raised ValueError: no license; check --task, --output and --preprocess"),
+        ("refuses", "no answer to any image: raised ValueError: no license; check --preprocess, --output and --task"),
     ],
 )
 def test_what_is_wrong_is_said(name, message):
@@ -106,6 +108,25 @@ def test_what_is_wrong_is_said(name, message):
     assert done.returncode == 2
     assert done.stderr.strip() == f"transect: checked_models:{name}: {message}"
     assert "preprocessing" in done.stdout  # what was seen stands above
+
+
+def test_of_a_model_that_takes_no_options_none_is_named(folder):
+    """A cascade takes no --preprocess, and nobody knows how it reads images, so that --picture has nothing to show."""
+    with mock.patch(
+        "transect.jobs.targets_check._pixels", lambda wanted: np.zeros((3, wanted.size, wanted.size, 3), np.uint8)
+    ):
+        asked = ("targets", "check", "opencv:haarcascade_smile", "--size", "40")
+        assert "3 of 40x40 pixels" in run_here(*asked).stdout
+        done = run_here(*asked, "--picture", "seen.png")
+    assert (done.returncode, len(done.stderr.splitlines()), "--picture" in done.stderr) == (2, 1, True)
+    assert remedy("opencv:haarcascade_smile", "preprocess", "task") == "check that the images show what it looks for"
+    assert remedy("mine:model", "preprocess", "device", "task") == "check --preprocess and --task"
+    for facts, advised in (
+        ({}, "the images show"),
+        ({"preprocess": {}}, "--preprocess, --output, --threshold and --task"),
+    ):
+        own = TargetEntry("mine", "mine", Task.DETECTION, ("answer",), TargetDescription(facts))
+        assert advised in verdicts._fix(own)  # of a name of one's own, by what the target says of itself
 
 
 @pytest.mark.integration

@@ -94,6 +94,7 @@ def test_the_critic_learns_what_is_there():
     assert told[-1] < 0.4  # ln 2 = 0.69 is knowing nothing
 
 
+@pytest.mark.integration
 def test_the_mask_keeps_what_it_need_not_hide():
     data = planted(32)
     torch.manual_seed(0)

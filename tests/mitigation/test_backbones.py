@@ -90,7 +90,7 @@ def test_transformers_of_a_folder(tmp_path):
         pairs = zip(made.body.parameters(), one.body.parameters(), strict=True)
         assert all(torch.equal(a, b) for a, b in pairs) == same
     (tmp_path / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../other.safetensors"}}')
-    with pytest.raises(BadInput, match=r"index.json: expected weights named .safetensors beside it"):
+    with pytest.raises(BadInput, match=r"index.json: expected weights named .safetensors next to it"):
         networks.new_backbone(f"transformers:{tmp_path}", 3, 0)
 
 

@@ -19,6 +19,7 @@ def leaky(seed=0, n=600, d=6, classes=3):
     return x, protected
 
 
+@pytest.mark.integration
 @given(st.integers(0, 50), st.integers(2, 4))
 def test_after_erasure_the_classes_have_one_mean_and_no_linear_model_can_tell(seed, classes):
     x, protected = leaky(seed, classes=classes)
@@ -94,6 +95,7 @@ def test_group_weights_forget_no_group():
     assert weights.update(np.array([0.0, 1.0, np.nan])) == pytest.approx(np.array([1, np.e, 1]) / (2 + np.e))
 
 
+@pytest.mark.integration
 @given(st.integers(0, 100))
 def test_performance_is_scikit_learns(seed):
     rng = np.random.default_rng(seed)

@@ -119,6 +119,7 @@ def test_patterns_are_labels():
         questions_of({"v": "*", "dog": "dog"}, attributes, "gender")
 
 
+@pytest.mark.integration
 def test_the_same_code_on_a_folder(tmp_path):
     """Plain, adversary and LEACE on a folder; one label is constant in the drawn rows' question and is left out."""
     root = tmp_path / "photographs"

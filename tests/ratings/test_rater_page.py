@@ -100,6 +100,7 @@ def test_raters_are_the_reference(rated):
         (rated / "reference.json").unlink()
 
 
+@pytest.mark.integration
 def test_the_report_says_what_other_raters_would_change(rated):
     """Of the perceived smile on the score, the table's estimate is two-stage least squares on mean ratings."""
     from transect.effects.instruments import instrumental

@@ -1,9 +1,11 @@
 """The first screen of an audit: its picture, its title, what to do next, and that each command that it prints exists."""
 
+import html
 import json
 import re
 import shlex
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -11,10 +13,11 @@ from markupsafe import Markup
 from report_factory import make_gallery, make_results
 from report_reader import plain_text
 
+from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.requirements import records as requirements
 from transect.cli.app import app
 from transect.jobs import compare, replicate
-from transect.reports import write
+from transect.reports import builder, write
 from transect.reports.answer_picture import MOST, Judged, picture
 from transect.reports.blocks import DotPlot, Folded
 from transect.reports.builder import drawn
@@ -24,6 +27,7 @@ from transect.reports.next_steps import gate, next_steps
 from transect.reports.records import Gallery
 from transect.reports.results import complete, read
 from transect.reports.study_parts import what_differs
+from transect.reports.summary import shown_answer
 from transect.reports.verdicts import judged
 
 MEANINGS = dict.fromkeys(VERDICTS, "meaning")
@@ -119,9 +123,15 @@ def test_every_command_that_is_printed_is_parsed_by_its_command(case):
     check_parsers(commands(next_steps(document(CASES[case]))))
 
 
-@pytest.mark.parametrize("job", [compare, replicate], ids=lambda job: job.__name__)
-def test_every_command_of_a_jobs_page_is_parsed_by_its_command(job):
-    check_parsers([command for step in job._STEPS for command in step.commands])
+NUMBERS = SimpleNamespace(rows=[SimpleNamespace(outcome="error")], findings=[SimpleNamespace(verdict="cannot tell")])
+RUNS = ["runs/my first", "runs/second"]
+
+
+@pytest.mark.parametrize("job", [compare.Compare(RUNS), replicate.Replicate(RUNS)], ids=["compare", "replicate"])
+def test_every_command_of_a_jobs_page_names_its_runs_and_is_parsed(job):
+    found = [command for step in job._steps(NUMBERS) for command in step.commands]
+    check_parsers(found)
+    assert all(any(run in command for run in RUNS) for command in found), found
 
 
 @pytest.mark.parametrize("name", ["5 o'clock", 'a "b" %s', "x'; touch y; '"])
@@ -134,7 +144,13 @@ def test_a_table_is_printed_as_it_is_read_whatever_a_name_holds(name, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["requirements.toml"]
 
 
-@pytest.mark.parametrize("steps", [compare._STEPS, [gate("", study="a", target="b", attribute="c", margin=0.02)]])
+GATES = [
+    compare.Compare(["REFERENCE", "run"])._steps(NUMBERS),
+    [gate("", study="a", target="b", attribute="c", margin=0.02)],
+]
+
+
+@pytest.mark.parametrize("steps", GATES)
 def test_printed_tables_are_requirements(steps, tmp_path):
     (printed,) = (line for step in steps for line in step.commands if line.startswith("printf"))
     (tmp_path / "REFERENCE").mkdir()
@@ -159,10 +175,28 @@ def test_what_to_do_follows_from_what_was_found():
     assert "transect check . --requirements" in texts["found"]
     assert "transect plan" not in texts["found"]
     assert "--margin 0.02" in texts["inconclusive"]
+    assert "--about glasses --about miss --about " in texts["inconclusive"]
     assert "transect replicate" not in texts["none"]
     assert texts["not judged"].startswith("transect targets check")
+    seen = Document(complete(read(make_results()), Gallery(failures_total=61), Gallery()))
+    assert "transect view . --wrong" in commands(next_steps(seen))
     printed = shlex.split(next(line for line in texts["none"].split("\n") if line.startswith("printf")))
     assert printed[-5:-2] == ['attribute = "glasses"', 'outcome = "miss"', "margin = 0.02"]
+
+
+def test_a_notebook_shows_the_picture_of_the_page_above_the_table(tmp_path):
+    """In a frame that runs nothing, whose document holds the row of each effect that the page draws."""
+    write(make_results(), make_gallery(), tmp_path)
+    result = AuditResult(AuditNumbers(()), tmp_path, json.loads((tmp_path / "results.json").read_text()))
+    shown = result._repr_html_()
+    framed = html.unescape(
+        re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="" style="[^"]*">The answer.</iframe>', result.figure().html)[1]
+    )
+    rows = 'class="effect( sure)?"'
+    assert len(re.findall(rows, framed)) == len(re.findall(rows, drawn(shown_answer(Document(read(result.results))))))
+    assert "<script" not in shown
+    assert shown.index("<iframe") < shown.index("<table>")
+    assert builder.framed([]).html == ""
 
 
 def test_an_example_says_what_else_changed():

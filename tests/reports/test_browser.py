@@ -41,6 +41,12 @@ def page_path(tmp_path_factory):
     return write(make_results(), make_gallery(), tmp_path_factory.mktemp("browser"))
 
 
+OPENED = """place => {
+  const target = document.querySelector(place), folded = target.closest("details");
+  return target.getBoundingClientRect().top < innerHeight && (!folded || folded.open);
+}"""
+
+
 @pytest.fixture(scope="module")
 def browser():
     from playwright.sync_api import sync_playwright
@@ -67,6 +73,19 @@ def test_the_page_never_scrolls_sideways_and_nothing_is_blocked(browser, page_pa
     assert view.evaluate("document.documentElement.scrollWidth") <= width
     assert said == []
     assert view.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
+    view.close()
+
+
+def test_each_link_of_the_contents_opens_what_it_is_about(browser, page_path):
+    view = browser.new_page(viewport={"width": 1280, "height": 900})
+    view.goto(page_path.as_uri())
+    closed = view.locator("details.part:not([open])").count()
+    assert closed >= 4
+    for link in view.query_selector_all(".contents a"):
+        link.click()
+        place = link.get_attribute("href")
+        assert view.evaluate(OPENED, place), place
+    assert view.locator("details.part:not([open])").count() == 0
     view.close()
 
 

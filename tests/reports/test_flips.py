@@ -89,7 +89,10 @@ def test_each_flip_stands_in_the_section_of_its_target_with_its_answers(tmp_path
     assert text_faults(tree, written) == []
     assert loose_digits(tree) == []
     for index in (0, 1):
-        section = next(one for one in tree.iter("section") if one.get("id") == f"section-{index}")
+        sections = [
+            one for one in tree.iter("section") if any(part.get("id") == f"section-{index}" for part in one.iter())
+        ]
+        section = sections[-1]  # the innermost
         (both,) = [one for one in section.iter("div") if "pair" in classes(one)]
         shots = list(both.iter("figure"))
         assert [classes(shot)[1:] for shot in shots] == [["says-yes"], ["says-no"]]

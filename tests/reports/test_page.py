@@ -125,6 +125,7 @@ def test_hostile_names_keep_their_places(tmp_path):
     assert text_faults(parse(page), written) == []
 
 
+@pytest.mark.integration
 def test_a_large_gallery_stays_under_five_megabytes_and_is_counted(tmp_path):
     import json
 

@@ -37,7 +37,8 @@ def test_a_limit_of_memory_that_was_set_before_stays(tmp_path):
     assert done.stdout == "3\n", done.stderr
 
 
-@pytest.mark.parametrize("kind", ["stream", pytest.param("file", marks=pytest.mark.integration)])
+@pytest.mark.integration
+@pytest.mark.parametrize("kind", ["stream", "file"])
 def test_damaged_files_are_refused_or_read_and_end_nothing(tmp_path, kind):
     """Of 200 such files, 48 ended the interpreter that read them."""
     content, rng, reasons = written(tmp_path / "x.arrow", kind).read_bytes(), np.random.default_rng(0), []

@@ -28,7 +28,7 @@ OUTCOMES = ("answer", "miss", "score")
         ("bins", ["age"], "expected NAME=A,B,… with numbers"),
         ("bins", ["age=50,30"], "--bins age=50,30: expected rising numbers above 18 and up to 80"),
         ("bins", ["age=30", "age=50"], "--bins age: expected the attribute once, got it twice"),
-        ("bins", ["glasses=0.5"], "--bins glasses: expected an attribute with a range, got one of levels"),
+        ("bins", ["glasses=0.5"], "--bins glasses: expected an attribute with a range, got levels"),
         ("margins", ["small"], "--margin 'small': expected a number or OUTCOME=NUMBER"),
         ("margins", ["0"], "expected a difference above 0, got 0"),
         ("margins", ["2"], "expected a share below 1, got 2; two points are 0.02"),
@@ -168,3 +168,9 @@ def test_a_damaged_file_is_refused_in_one_line(tmp_path, content, message):
         report_options.read(tmp_path)
     assert message in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
+
+
+def test_a_title_stays_until_another_is_given_and_an_empty_one_resets_it():
+    stored = report_options.over(ReportSettings(), ReportSettings(title="Smile v2"))
+    assert report_options.over(stored, ReportSettings(margin=["0.1"])).title == "Smile v2"
+    assert report_options.over(stored, ReportSettings(title="")) == ReportSettings()

@@ -19,6 +19,7 @@ import audited
 import auditing
 import numpy as np
 import photograph_folders
+from asked_questions import ROLE_OF_THREE, SMILE, SMILE_THRICE, TRUST
 from commands import run_here
 from filelock import FileLock
 from PIL import Image
@@ -189,22 +190,9 @@ def embedding(out, _):
     auditing.audit(thumbnail, vary=varied, subjects=12, image_size=32, **asked, out=out)
 
 
-QUESTIONS = """
-title = "First look"
-
-[[question]]
-name = "smile"
-kind = "yes-no"
-prompt = "Is this person smiling? Yes or no."
-paraphrases = ["Do you see a smile? Yes or no.", "Would you say that this person smiles? Yes or no."]
-
-[[question]]
-name = "role"
-kind = "choice"
-prompt = "What would you do with this application? {options}"
-options = ["hire", "reject", "wait"]
-
-[[question]]
+QUESTIONS = (
+    f'title = "First look"\n{SMILE_THRICE}\n{ROLE_OF_THREE}\n'
+    + """[[question]]
 name = "age"
 kind = "number"
 prompt = "Give one number: the age in years, {low} to {high}."
@@ -221,6 +209,7 @@ prompt = "Describe this picture."
 name = "hat"
 labels = ["hat"]
 """
+)
 SAID = {"refuses": (0.05, 0.45), "yes": (0.3, 0.7), "prefers": (0.9, 0.4), "first": 0.3, "numbers": (40, 30)}
 """What the speaker of `words` does on bright and on dark pictures."""
 
@@ -237,19 +226,7 @@ def words(out, _):
     auditing.audit(speaker, **settings, questions=str(questions), out=out)
 
 
-PAIR_QUESTIONS = """
-[[question]]
-name = "smile"
-kind = "yes-no"
-prompt = "Is this person smiling? Yes or no."
-
-[[question]]
-name = "trust"
-kind = "pair"
-prompt = "Whom would you rather trust? Answer with {options}."
-paraphrases = ["Who seems more honest? Say {options}."]
-neither = true
-"""
+PAIR_QUESTIONS = SMILE + TRUST + 'paraphrases = ["Who seems more honest? Say {options}."]\nneither = true\n'
 
 
 def pairs(out, _):

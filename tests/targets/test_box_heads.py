@@ -93,7 +93,7 @@ def test_classes_and_threshold_say_which_boxes_count(tmp_path, kind, options, co
         (INPUT, {"o": V8}, {}, {}, r"\(0 to 1\).*--positive"),
         (INPUT, {"o": V8}, AB, {"positive": "fase"}, "did you mean face"),
         (INPUT, {"o": V8}, {}, {"positive": "2"}, "positive label"),
-        (INPUT, {"o": V8}, AB, {"task": "binary"}, "state --task detection"),
+        (INPUT, {"o": V8}, AB, {"task": "binary"}, "give --task detection"),
         (INPUT, {"o": V8}, AB, {"output": "yolov5"}, "expected the outputs of a detector"),
         (INPUT, {"o": V8}, {"names": "{0: 'a'}"}, {}, "expected the outputs of a detector"),
         (INPUT, {"o": V8}, AB, {"output": "yolo8"}, "did you mean yolov8"),
@@ -111,7 +111,7 @@ def test_what_is_not_known_is_asked_for(tmp_path, shape, outputs, metadata, opti
 def test_two_heads_of_one_shape_are_told_apart_by_the_user(tmp_path):
     """Six columns are one class of YOLOv5, or corners, score and class; how many rows there are is not known."""
     output = Tensor("o", "float32", (1, None, 6))
-    with pytest.raises(BadInput, match="yolov5 and yolov10; state which: --output yolov5"):
+    with pytest.raises(BadInput, match="yolov5 and yolov10; choose one: --output yolov5"):
         recognised([output], OutputSpec(Task.DETECTION, head=AUTOMATIC), None, {}, tmp_path)
     assert recognised([output], OutputSpec(Task.DETECTION, head="yolov5"), None, {}, tmp_path).wanted == (0,)
 

@@ -12,6 +12,7 @@ from transect.targets import resolve
 from transect.testing import check_target
 
 
+@pytest.mark.integration
 def test_boxes_and_confidence_are_dlibs_on_the_enlarged_image():
     image = draw(64)
     large = np.asarray(Image.fromarray(image).resize((256, 256), Image.Resampling.BICUBIC))
@@ -30,6 +31,7 @@ def test_faces_are_found_and_nothing_in_noise_or_gray():
     assert_array_equal(answer.scores[3:, 0], [0, 0])
 
 
+@pytest.mark.integration
 def test_without_enlargement_a_small_face_is_missed():
     images = Images(draw(64)[None])
     assert len(resolve("dlib:hog-face", enlarge=1).predict(images).boxes[0]) == 0

@@ -130,6 +130,7 @@ class TestPlugIns:
         plug_in(FACTORY)
         assert resolve("acme:model-7", speed=3).name == "acme model-7 3"
 
+    @pytest.mark.integration
     def test_code_of_others_runs_apart_also_by_a_name_alone(self, plug_in, monkeypatch):
         monkeypatch.setattr("transect.targets.resolution.ISOLATE", True)
         plug_in("made = Halves()")

@@ -69,6 +69,7 @@ def test_a_group_without_subjects_has_no_share(monkeypatch):
     assert (row["n"], row["share"], row["low"]) == (0, None, None)
 
 
+@pytest.mark.integration
 def test_real_detectors_find_rendered_faces():
     pytest.importorskip("cv2")
     pytest.importorskip("dlib")

@@ -218,6 +218,7 @@ def test_a_difference_that_is_there_is_found_and_resampled_by_pair():
     assert figure.n == 20
 
 
+@pytest.mark.integration
 def test_a_difference_that_is_not_there_is_not_found():
     generator = np.random.default_rng(0)
     taught, held_out = (Sample(lit(generator.uniform(60, 190, n), generator), {}) for n in (96, 200))

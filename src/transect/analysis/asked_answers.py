@@ -216,7 +216,7 @@ def read(run: Run, entry: PairsEntry) -> AskedPairs:
 def _of_matched(
     run: Run,
     entry: PairsEntry,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, object],
     known: Sequence[tuple[int, int, int]],
     said: Sequence[tuple[Said, ...]],
 ) -> AskedPairs:
@@ -239,7 +239,7 @@ def _of_matched(
 
 
 def _of_others(run: Run, entry: PairsEntry) -> BadInput:
-    return BadInput(f"{run.folder.path}: pairs of {entry.name} are not of these images; rerun the audit")
+    return BadInput(f"{run.folder.path}: pairs of {entry.name} do not belong to these images; rerun the audit")
 
 
 INCOMPLETE: Final = "no answer in both orders"

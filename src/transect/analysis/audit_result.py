@@ -11,9 +11,11 @@ from typing import Any, final
 import pyarrow as pa
 
 from transect.records import Effect
-from transect.reports import verdicts
+from transect.reports import builder, verdicts
 from transect.reports.builder import NUMBERS
-from transect.reports.entries import MARKS, MOST, EffectEntry, VerdictEntry, kind_of
+from transect.reports.document import Document
+from transect.reports.entries import MARKS, MOST, ComparedEntry, EffectEntry, VerdictEntry, kind_of
+from transect.reports.results import read
 from transect.reports.wording import effect_numbers, unit_words
 from transect.runs import bounds
 from transect.runs.json_records import plain
@@ -88,6 +90,15 @@ class FolderResult(Result):
         kinds = {kind_of(row.verdict, check=row.check) for row in self.verdicts if not row.check}
         return next((kind for kind in MARKS if kind in kinds), "")
 
+    def figure(self) -> builder.Framed:
+        """The picture of the answer, for a notebook: each effect with its interval, by verdict."""
+        from transect.reports.summary import shown_answer
+
+        return builder.framed(shown_answer(Document(read(self.results))))
+
+    def _repr_html_(self) -> str:
+        return self.figure().html + super()._repr_html_()
+
     def failures(self, target: str = "", outcome: str = "") -> pa.Table:
         """The images on which a target is wrong or has no answer, a row for each such image and target.
 
@@ -127,7 +138,7 @@ class FolderResult(Result):
 
     def headline(self) -> str:
         """How many effects there are, the largest, and a warning where a negative control shows an effect."""
-        family, effects = self.results["family"], self.results["effects"]
+        family, effects = self.results["family"], self._effects()
         count = f"{family['significant']} of {counted(family['size'], 'test')} significant after correction"
         picked = self.results["selection"]["effects"][:1]
         largest = [self._largest(effects[entry["effect"]]) for entry in picked]
@@ -135,12 +146,15 @@ class FolderResult(Result):
         warnings = self.warning_lines()
         return ". ".join([result, *warnings]) if warnings else result
 
-    def _largest(self, effect: Mapping[str, Any]) -> str:
+    def _effects(self) -> list[EffectEntry]:
+        return [EffectEntry.model_validate(row) for row in self.results["effects"]]
+
+    def _largest(self, effect: EffectEntry) -> str:
         """The largest effect, and of how many it was picked."""
         of = self.results.get("selection", {"of": 0})["of"]
         estimate, ends, _ = effect_numbers(effect)
         picked = f"the largest of {of}" if of > 1 else "the largest"
-        return f"{picked}: {effect['name']}, {estimate} {unit_words(effect['unit'])} (95 % interval {ends})"
+        return f"{picked}: {effect.name}, {estimate} {unit_words(effect.unit)} (95 % interval {ends})"
 
     def verdict_lines(self) -> list[str]:
         """The verdicts in words as the page lists them, at most ten, each after its sign, and how many more."""
@@ -156,9 +170,9 @@ class FolderResult(Result):
     def _alarm(self) -> Sequence[str]:
         alpha = self.results["family"]["alpha"]
         shown = ", ".join(
-            f"{row['attributes'][0]}, {row['outcome']}: {effect_numbers(row)[0]} {unit_words(row['unit'])}"
-            for row in self.results["negative_controls"]
-            if row["p_adjusted"] is not None and row["p_adjusted"] <= alpha
+            f"{row.attributes[0]}, {row.outcome}: {effect_numbers(row)[0]} {unit_words(row.unit)}"
+            for row in map(ComparedEntry.model_validate, self.results["negative_controls"])
+            if row.p_adjusted is not None and row.p_adjusted <= alpha
         )
         if not shown:
             return ()
@@ -171,10 +185,10 @@ class FolderResult(Result):
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Headings, and a row per effect: study (of several), name, target, outcome, estimate, interval, p."""
-        effects = self.results["effects"]
-        if len({effect["study"] for effect in effects}) < 2:
+        effects = self._effects()
+        if len({effect.study for effect in effects}) < 2:
             return HEADINGS, [_row(effect) for effect in effects]
-        return ("study", *HEADINGS), [[effect["study"], *_row(effect)] for effect in effects]
+        return ("study", *HEADINGS), [[effect.study, *_row(effect)] for effect in effects]
 
 
 @final
@@ -198,8 +212,8 @@ class AuditResult(JobResult[AuditNumbers], FolderResult):
         return {**paths, "effects": plain(self.results["effects"]), **spent}
 
 
-def _row(effect: Mapping[str, Any]) -> list[str]:
+def _row(effect: EffectEntry) -> list[str]:
     """As the page prints it."""
     estimate, ends, p = effect_numbers(effect)
-    ends = effect["reason"] if effect["low"] is None else ends
-    return [effect["name"], effect["target"], effect["outcome"], estimate, ends, unit_words(effect["unit"]), p]
+    ends = effect.reason if effect.low is None else ends
+    return [effect.name, effect.target, effect.outcome, estimate, ends, unit_words(effect.unit), p]

@@ -36,7 +36,7 @@ def failed_images(folder: Path, target: str = "", outcome: str = "") -> pa.Table
     return pa.concat_tables(tables, promote_options="permissive")
 
 
-def _rows(run: Run, wanted: str) -> Iterator[dict[str, Any]]:
+def _rows(run: Run, wanted: str) -> Iterator[dict[str, object]]:
     """Place of the image, target, outcome, score and reason, target by target in the order of the images."""
     for target in run.spec.targets:
         if wanted and wanted != target.name:

@@ -139,7 +139,9 @@ class Run:
         """A target's answers, image by image."""
         table = self.folder.read_table(f"predictions/{slug(target.name)}", self.parts)
         if table["id"].to_pylist() != self.images["id"].to_pylist():
-            raise BadInput(f"{self.folder.path}: predictions of {target.name} are not of these images; rerun the audit")
+            raise BadInput(
+                f"{self.folder.path}: predictions of {target.name} do not belong to these images; rerun the audit"
+            )
         return self._with_words(target, columns.predictions_of(table, target.task))
 
     def _with_words(self, target: TargetEntry, answers: Predictions) -> Predictions:

@@ -73,14 +73,14 @@ def _sentence(doc: WrittenDocument, section: str, at: str, raters: str) -> Marku
 def verdict(low: float | None, high: float | None) -> str:
     """What the interval of α, which is over subjects, says of the answers; {} is for who gave them."""
     if low is None or high is None:
-        return "it is open whether {} agree"
+        return "whether {} agree is inconclusive"
     if low >= RELIABLE:
         return "{} agree reliably"
     if high < TENTATIVE:
         return "{} do not agree enough to rely on"
     if low >= TENTATIVE:
         return "{} agree well enough for tentative conclusions"
-    return "it is open whether {} agree well enough; answers about more subjects would tell"
+    return "whether {} agree well enough is inconclusive; answers about more subjects would settle it"
 
 
 SIDE: Final = 88
@@ -88,7 +88,7 @@ SIDE: Final = 88
 LARGEST: Final = 4_000_000
 """Bytes of pictures on the page; galleries that find no room are counted."""
 
-_LIMITS: Final = f"Agreement says that raters see the same, not that they are right. {ATTRIBUTE_NOTE}"
+_LIMITS: Final = f"Agreement means that raters give the same answers, not that they are right. {ATTRIBUTE_NOTE}"
 
 _SIMULATED: Final = "answers of simulated raters"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -89,7 +89,7 @@ class StudyValidation:
     undecided: raters were evenly split; unrated: without an answer; between: intended halfway between two answers.
     """
 
-    generator: Mapping[str, Any]
+    generator: Mapping[str, object]
     gates: Gates
     passed: bool
     failures: Mapping[str, str]
@@ -102,7 +102,7 @@ class StudyValidation:
     simulated: int = 0
 
     @classmethod
-    def of_run(cls, validation: Validation, generator: Mapping[str, Any], simulated: int = 0) -> StudyValidation:
+    def of_run(cls, validation: Validation, generator: Mapping[str, object], simulated: int = 0) -> StudyValidation:
         """The validation, with the generator that it is about."""
         counts = (validation.unidentifiable, validation.undecided, validation.unrated, validation.between)
         groups = tuple(validation.groups), tuple(validation.equal)
@@ -148,7 +148,7 @@ def section(study: str, validation: Validation, attributes: Mapping[str, Attribu
     heads = [("images", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("mean quality", "number"), ("SD", "number")]
     heads += [("rated", "count"), ("halfway", "count"), ("gates not met", "text")]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for group in validation.groups:
         label = attributes[group.attribute].label(group.level) if group.attribute else ""
         name = f"{words(group.attribute)}: {label}" if group.attribute else "all images"
@@ -182,7 +182,7 @@ def section(study: str, validation: Validation, attributes: Mapping[str, Attribu
 def _pairs(validation: Validation, attributes: Mapping[str, Attribute]) -> Table:
     heads = [("levels", "text"), ("difference", "number"), ("low (90 %)", "number"), ("high (90 %)", "number")]
     heads += [("subjects", "text"), ("at both", "count"), ("equal quality", "text"), ("enough a level", "text")]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for pair in validation.equal:
         label = attributes[pair.attribute].label
         name = f"{words(pair.attribute)}: {label(pair.level)}, {label(pair.other)}"

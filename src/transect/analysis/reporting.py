@@ -292,8 +292,8 @@ def report(folder: Path, *, shares: Sequence[TableLike] = (), settings: ReportSe
     if differing := manifest.write(folder):
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
         say(
-            f"{folder}: {differing[0]}{more}: not as manifest.json has it, whose SHA-256 was kept; see: transect "
-            f"verify run {folder}",
+            f"{folder}: {differing[0]}{more}: not as in manifest.json, whose SHA-256 was kept; see: transect verify "
+            f"run {folder}",
             error=True,
         )
     return result
@@ -338,7 +338,7 @@ def _report(folder: Path, shares: Sequence[TableLike], given: ReportSettings) ->
         sections=all_sections.of_runs(folder, found),
         margins=counting.margins,
         again=Estimates({each.run.spec.name: each for each in found}),
-        title=one_line(settings.title),
+        title=one_line(settings.title or ""),
         cautions=list(unfinished.unfinished_sentences(folder)),
     )
 

@@ -137,7 +137,7 @@ def _once(listed: Sequence[_Pair], path: str) -> dict[tuple[str, str, str], _Pai
     return pairs
 
 
-def _of_question(rows: list[dict[str, Any]], question: str | None, path: str) -> list[dict[str, Any]]:
+def _of_question(rows: list[dict[str, object]], question: str | None, path: str) -> list[dict[str, Any]]:
     """The answers to one question; all where the table does not state the question."""
     questions = sorted({str(row["question"]) for row in rows if row.get("question")})
     if question is None and len(questions) > 1:

@@ -19,17 +19,7 @@ from jaxtyping import Float, Int, UInt8
 from transect.analysis.findings import means
 from transect.analysis.sections import canary_drift
 from transect.analysis.sections.exclusion_comparison import required_section
-from transect.designs.search import (
-    APART,
-    Harvest,
-    History,
-    Interrogation,
-    Random,
-    Sobol,
-    Thompson,
-    apart,
-    eager,
-)
+from transect.designs.search import APART, Harvest, History, Interrogation, Random, Sobol, Thompson, apart, eager
 from transect.designs.search.interrogation import FIRST
 from transect.designs.search.phases import CONFIDENCE, ConfirmedSearch, Phases
 from transect.designs.search.rules import FEWEST_FAILURES, Rule
@@ -210,9 +200,9 @@ MAPS: Final = 6
 """Pairs of attributes that are drawn: those of the regions first, then those that separate failures best."""
 CELLS: Final = 6
 """Rows and columns of a map, of equal shares of the searched space."""
-NO_FRESH: Final = "no fresh image inside it was answered"
-NO_CALLS: Final = "no call that was drawn for the overall rate was answered"
-NO_REGION: Final = "no rule separates failures on both halves of the calls: nothing was confirmed"
+NO_FRESH: Final = "the target answered no fresh image inside it"
+NO_CALLS: Final = "the target answered no call drawn for the overall rate"
+NO_REGION: Final = "no rule separates failures on both halves of the calls"
 TOO_FEW: Final = "too few failures to find a region ({failures} in {calls}); search further with a larger --budget"
 OTHER_GOAL: Final = "the goal {goal} confirms no regions: search with --goal regions"
 

@@ -8,7 +8,7 @@ and no findings, are another.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, final
@@ -27,9 +27,12 @@ from transect.effects.intervals import wilson
 from transect.effects.multiplicity import confidence_of
 from transect.effects.planning import Plan, detectable
 from transect.effects.projection import PopulationShares, project
-from transect.effects.verdicts import is_shown
-from transect.errors import BadInput
+from transect.effects.verdicts import POWER, is_shown, rounded_up, subjects_for, subjects_to_tell
+from transect.errors import BadInput, UnknownName
 from transect.records import Design, Effect, EstimateWithTest
+from transect.reports.results import read
+from transect.runs.json_records import read_json
+from transect.runs.layout import STUDIES
 
 
 @final
@@ -58,6 +61,11 @@ class PilotContrast:
     base: float | None
     cells: int
     differing: int
+
+    @property
+    def about(self) -> tuple[str, str, str]:
+        """Its attribute, outcome and target."""
+        return self.name.partition(":")[0], self.outcome, self.target
 
     @property
     def planned(self) -> dict[str, Any]:
@@ -128,19 +136,25 @@ def _deviation(d: Float[np.ndarray, " n"]) -> float:
 
 
 def plan_next(
-    folder: Path, effect: float, *, power: float, alpha: float = 0.05, family: int | None = None
+    folder: Path,
+    effect: float,
+    *,
+    power: float,
+    alpha: float = 0.05,
+    family: int | None = None,
+    about: Collection[str] = (),
 ) -> tuple[Plan, PilotContrast]:
     """The plan for the contrast of a finished run that needs the most subjects, and that contrast.
 
     effect: the smallest difference worth finding, in the outcome's unit. family: tests that share alpha; default those
-    of the pilot's report, slopes and interactions among them. Subjects are counted for the pilot's whole design, from
-    the upper 80 % limit of the pilot's spread, so that four of five pilots plan enough.
+    of the pilot's report, slopes and interactions among them. about: attributes, outcomes or targets that a contrast
+    must all be about. Subjects are counted for the pilot's whole design, from the upper 80 % limit of the pilot's
+    spread, so that four of five pilots plan enough.
 
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """
-    study, known = _estimated(folder)
-    tests = distinct_tests([*study.effects, *_effects(study, study.answered, orders=(2, 3))])
-    size = max(tests, len(known)) if family is None else family
+    study, known = _estimated(folder, about)
+    size = _tests(folder, study) if family is None else family
 
     def plan(contrast: PilotContrast, targets: int) -> Plan:
         return _from_pilot(contrast, effect, power=power, alpha=alpha, family=size, targets=targets)
@@ -153,16 +167,67 @@ def _from_pilot(contrast: PilotContrast, effect: float, **settings: Any) -> Plan
     return planning.plan_from_pilot(effect, contrast.planned_deviation, **given, **settings)
 
 
-def plan_next_equivalence(folder: Path, margin: float, *, power: float) -> tuple[Plan, PilotContrast]:
-    """As `plan_next`, for showing that no difference exceeds a margin, where there is none."""
-    _, known = _estimated(folder)
+def plan_next_equivalence(
+    folder: Path, margin: float, *, power: float, about: Collection[str] = ()
+) -> tuple[Plan, PilotContrast]:
+    """As `plan_next`, for telling a difference of a margin from none: as many subjects as the pilot's report states."""
+    study, known = _estimated(folder, about)
+    family, effects = _tests(folder, study), {_place(effect): effect for effect in study.effects}
 
     def plan(contrast: PilotContrast, targets: int) -> Plan:
-        return planning.plan_equivalence_from_pilot(
-            margin, contrast.planned_deviation, **contrast.planned, power=power, targets=targets
-        )
+        found = _from_pilot(contrast, margin, family=family, power=power, targets=targets)
+        needed = subjects_to_decide(effects[_place(contrast)], contrast, margin, family=family, power=power)
+        if needed is None:
+            raise BadInput(f"{folder}: expected a margin that some number of subjects can show, got {margin}; raise it")
+        subjects = rounded_up(needed)
+        images = subjects * contrast.images_per_subject
+        apart = math.sqrt(2) * contrast.planned["unpaired_deviation"]
+        group = subjects_to_tell(margin, apart, family=family, power=power) or found.unpaired_subjects // 2
+        once = 2 * rounded_up(group)
+        return replace(
+            found, subjects=subjects, images=images, calls=images * targets, power=power,
+            unpaired_subjects=once, unpaired_images=once, images_saved=once - images,
+        )  # fmt: skip
 
     return _largest(known, plan)
+
+
+def subjects_to_decide(
+    effect: Effect, pilot: PilotContrast | None, margin: float, *, family: int, power: float = POWER
+) -> int | None:
+    """Subjects that tell a difference of the margin from none: by the spread between subjects, else by the interval."""
+    share = None if pilot is None else pilot.planned_discordant
+    spread, averaged = math.nan if pilot is None else pilot.planned_deviation, effect.unit == "proportion"
+    needed = subjects_for(
+        margin, effect.n_subjects, effect.low, effect.high, spread=spread, discordant=share,
+        averaged=averaged and share is None, family=family, power=power,
+    )  # fmt: skip
+    if needed is None or pilot is None:
+        return needed
+    found = subjects_to_find(pilot, margin, family=family, power=power)
+    return None if found is None else max(needed, found)
+
+
+def subjects_to_find(pilot: PilotContrast, size: float, *, family: int, power: float = POWER) -> int | None:
+    """Subjects that find a difference of this size, as a plan counts them; None for more than anybody could show."""
+    try:
+        return _from_pilot(pilot, size, power=power, family=family).subjects
+    except BadInput:
+        return None
+
+
+def _place(row: Effect | PilotContrast) -> tuple[str, str, str]:
+    return row.target, row.outcome, row.name
+
+
+def _tests(folder: Path, study: Findings) -> int:
+    """How many tests the report has that a run belongs to: its own, or that of several studies; all of it, without."""
+    within = folder.resolve().parent
+    report = (within.parent if within.name == STUDIES else folder) / "results.json"
+    if report.is_file():
+        stored = read_json(report, "a report's numbers", "make it again: transect report")
+        return max(read(stored).family.size, 1)
+    return max(distinct_tests([*study.effects, *_effects(study, study.answered, orders=(2, 3))]), 1)
 
 
 def _largest(known: Sequence[PilotContrast], plan: Callable[[PilotContrast, int], Plan]) -> tuple[Plan, PilotContrast]:
@@ -171,10 +236,17 @@ def _largest(known: Sequence[PilotContrast], plan: Callable[[PilotContrast, int]
     return max(((plan(each, targets), each) for each in known), key=lambda pair: pair[0].subjects)
 
 
-def _estimated(folder: Path) -> tuple[findings.Findings, list[PilotContrast]]:
+def _estimated(folder: Path, about: Collection[str]) -> tuple[findings.Findings, list[PilotContrast]]:
     """The pilot's analysis, and its contrasts on at least two subjects, of which there is one or more."""
     study = findings.analyse(finished_run.read(folder))
     known = pilot_contrasts(study)
+    names = sorted({name for each in known for name in each.about})
+    for word in about:
+        if word not in names:
+            raise UnknownName("attribute, outcome or target", word, names)
+        known = [each for each in known if word in each.about]
+        if not known:
+            raise BadInput(f"--about: no contrast is about {' and '.join(about)} at once; plan them one at a time")
     if not known:
         raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
     return study, known
@@ -193,10 +265,10 @@ def smallest_detectable(contrast: PilotContrast, *, family: int, power: float = 
     return detectable(contrast.deviation, n, power=power, alpha=level, discordant=contrast.discordant)
 
 
-OBSERVED: Final = "an association is no mean of subjects' differences"
+OBSERVED: Final = "an association is not a mean of subjects' differences"
 INCOMPLETE: Final = "images are left out, so that the largest slope of a subject is not fixed beforehand"
-NO_RANGE: Final = "the outcome has no stated range, without which no interval holds at every look"
-REPEATED: Final = "photographs of people who repeat: an extension would add to people who are there already"
+NO_RANGE: Final = "the outcome has no stated range, which an interval valid at every look needs"
+REPEATED: Final = "photographs that repeat people: an extension would add photographs of the same people"
 
 
 def with_always_valid(
@@ -245,7 +317,6 @@ def _with(effect: Effect, interval: EstimateWithTest) -> Effect:
 
 Entry = dict[str, Any]
 EFFECTS: Final = "effects and interactions"
-POWER: Final = 0.9
 CONTROL_POWER: Final = 0.8
 """The power at which a negative control's smallest detectable effect is stated."""
 TARGET_DIFFERENCE: Final = 0.05

@@ -14,7 +14,7 @@ import numpy as np
 from transect.analysis.asked_answers import named, preferred
 from transect.analysis.findings import Findings, estimate, pairs_of_groups
 from transect.analysis.margins import margin_of
-from transect.analysis.secondary_results import PilotContrast, pilot_contrasts
+from transect.analysis.secondary_results import PilotContrast, pilot_contrasts, subjects_to_decide, subjects_to_find
 from transect.analysis.sections import spoken_answers
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.edits import EDIT_VALIDITY_KEY, MOST_FAIL
@@ -31,9 +31,7 @@ from transect.effects.verdicts import (
     outermost,
     pairs_of_levels,
     rounded_up,
-    subjects_for,
     subjects_to_confirm,
-    subjects_to_find,
 )
 from transect.experiment import edits as experiment_edits
 from transect.records import Effect, Task
@@ -43,6 +41,7 @@ from transect.reports.results import PickedEntry, SelectionEntry
 from transect.reports.wording import short_name
 from transect.runs.spec import TargetEntry
 from transect.runs.wording import counted, spaced
+from transect.targets.resolution import remedy
 
 CONSTANT: Final = 0.99
 """Share of equal answers from which a target is said to give nearly always the same one."""
@@ -287,20 +286,8 @@ def _ends(
 
 
 def _needed_by(effect: Effect, evidence: _Evidence) -> int | None:
-    """By the spread between subjects; by the interval where that is not known (`subjects_for`)."""
     pilot = evidence.spread.get((effect.target, effect.outcome, effect.name))
-    share = None if pilot is None else pilot.planned_discordant
-    return subjects_for(
-        evidence.margin,
-        effect.n_subjects,
-        effect.low,
-        effect.high,
-        spread=math.nan if pilot is None else pilot.planned_deviation,
-        discordant=share,
-        averaged=effect.unit == "proportion" and share is None,
-        alpha=ALPHA,
-        family=evidence.family,
-    )
+    return subjects_to_decide(effect, pilot, evidence.margin, family=evidence.family)
 
 
 def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
@@ -310,14 +297,10 @@ def _confirming(effect: Effect, evidence: _Evidence) -> int | None:
     if size <= evidence.margin:
         return None
     if pilot is not None:
-        share = pilot.planned_discordant
-        needed = subjects_to_find(
-            size, pilot.planned_deviation, alpha=ALPHA, family=evidence.family,
-            discordant=None if share is None else max(share, size),
-        )  # fmt: skip
+        needed = subjects_to_find(pilot, size, family=evidence.family)
     elif effect.basis == "observational":
         n = effect.n_subjects
-        needed = subjects_to_confirm(size, n, effect.low, effect.high, alpha=ALPHA, family=evidence.family)
+        needed = subjects_to_confirm(size, n, effect.low, effect.high, family=evidence.family)
     return None if needed is None or needed <= effect.n_subjects else rounded_up(needed)
 
 
@@ -438,7 +421,15 @@ def _candidates(studies: Sequence[Findings]) -> list[int]:
 
 
 _SHOWN: Final = 3
-_FIX: Final = "check --preprocess, --output, --threshold and --task"
+
+
+def _fix(target: TargetEntry) -> str:
+    """What to check of a target that is doubted: only what it takes."""
+    facts = target.description.facts
+    if target.description.question is not None or facts.get("kind") == "HTTP":
+        return "check the question and the response"
+    settings = ("preprocess", "output", "threshold", "task") if "preprocess" in facts else ()
+    return remedy(target.name, *settings)
 
 
 def warnings_of(studies: Sequence[Findings], verdicts: Sequence[VerdictEntry]) -> list[str]:
@@ -447,14 +438,15 @@ def warnings_of(studies: Sequence[Findings], verdicts: Sequence[VerdictEntry]) -
     for study in studies:
         for target in study.spec.targets:
             answers = next(each for each in study.answers if each.target == target.name)
-            found = [*(f"{doubt.text}; {_FIX}." for doubt in doubts(answers)), *_assumed(target)]
+            found = [*(f"{doubt.text}; {_fix(target)}." for doubt in doubts(answers)), *_assumed(target)]
             found += [] if answers.asked is None else spoken_answers.warnings(answers.asked)
             lines += [f"{short_name(target.name)}: {line}" for line in found]
     lines += [*_unread(studies), *_copies(studies)]
+    fixes = {target.name: _fix(target) for study in studies for target in study.spec.targets}
     failed = [verdict for verdict in verdicts if verdict.check and verdict.verdict != "found"]
     lines += [
         f"{short_name(verdict.target)}: no effect of {spaced(verdict.attribute)} on the {verdict.outcome} was found, "
-        f"although that is what it should react to; {_FIX}."
+        f"although that is what it should react to; {fixes[verdict.target]}."
         for verdict in failed
     ]
     return list(dict.fromkeys(lines))

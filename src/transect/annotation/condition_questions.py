@@ -27,7 +27,7 @@ def questions_of(spec: RunSpec) -> str:
     varied = [attribute for attribute in spec.attributes if attribute.name in levels]
     if not varied:
         raise BadInput(
-            f"{spec.name}: expected a run whose attributes were set, got one of samples alone; draw the conditions: "
+            f"{spec.name}: expected a run whose attributes were set, got one with samples only; draw the conditions: "
             "transect render --data-set --vary NAME"
         )
     shipped, _ = toml_files.shipped_or_file("quality", SHIPPED, "questions", "shipped", __package__ or "")

@@ -71,7 +71,7 @@ class ClipRater:
         self.name, self._template = f"machine-clip-{folder.name}", template
         files = open_folder(str(folder)).digests()
         weights = {"weights_sha256": files.get("model.safetensors"), "files": files}
-        self.facts: dict[str, Any] = {"rater": self.name, **weights, "template": template}
+        self.facts: dict[str, object] = {"rater": self.name, **weights, "template": template}
 
     def shares(self, images: Images, question: Question) -> Float[np.ndarray, "n levels"]:
         """How probable each level is by the model's own scale; rows add up to 1."""

@@ -107,7 +107,7 @@ def _agreement(given_rows: list[Row], question: RaterQuestion) -> dict[str, floa
     return dict(plain({"percent_agreement": percent_agreement(ratings), "alpha": alpha}))
 
 
-def _of_rater(given_rows: list[Row]) -> dict[str, Any]:
+def _of_rater(given_rows: list[Row]) -> dict[str, object]:
     """Answers, seconds, how often known answers are met and repeats agree; None where there is nothing to compare."""
     known = [row.value == row.gold for row in given_rows if row.gold is not None]
     first = {(row.study, row.first, row.second, row.question): row.value for row in given_rows if not row.repeat}

@@ -263,8 +263,8 @@ class LeakageOptions:
     representations: Annotated[
         tuple[tuple[str, FeaturesLike], ...],
         Option(
-            "Real numbers of the items, PATH or NAME=PATH (.npy, .npz, .parquet, an inversion): each layer by itself, "
-            "by a linear and a non-linear attacker. May be repeated.",
+            "Real numbers of the items, PATH or NAME=PATH (.npy, .npz, .parquet, an inversion): each layer "
+            "separately, with a linear and a non-linear attacker. May be repeated.",
             list[str],
             names=("--representation",),
             opens="data",
@@ -274,8 +274,8 @@ class LeakageOptions:
     captions: Annotated[
         tuple[tuple[str, TableLike], ...],
         Option(
-            "Captions of the items, PATH or NAME=PATH, with the column caption: the objects that they name, and the "
-            "words that are left without objects and gender. May be repeated.",
+            "Captions of the items, PATH or NAME=PATH, with the column caption: measure the objects they name, and "
+            "the words that remain without objects and gender. May be repeated.",
             list[str],
             opens="data",
             read=parse_sources,

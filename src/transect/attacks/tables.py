@@ -211,8 +211,8 @@ def _check_unique(ids: list[str] | None, splits: np.ndarray | None) -> None:
             places = "" if splits is None else f" in {splits[seen[item]]} and {splits[row]}"
             raise BadInput(
                 f"identifier {item!r} occurs twice{places} ({len(ids) - len(set(ids))} repeated in all): an attacker "
-                "would be scored on its training items; drop repeats, name another column with --id, or this one with "
-                "--subject if it says who is on an item"
+                "would be scored on its training items; drop repeats, name another column with --id, or this one "
+                "with --subject if it identifies people"
             )
         seen[item] = row
 

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,7 @@ def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
     from transect.effects.outcomes import Truth
 
     attributes = {attribute.name: attribute for attribute in images.attributes}
-    named: dict[str, Any] = {}
+    named: dict[str, object] = {}
     for text in columns:
         match = _COLUMN.fullmatch(text)
         if match is None:

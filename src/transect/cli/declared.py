@@ -24,8 +24,8 @@ _DOCSTRING: Final = re.compile(r'"""(.+?)"""', re.DOTALL)
 
 GROUPS: Final = {
     "datasets": "Show what a data set holds, write its labels as a table, or render a small one.",
-    "directions": "Fit directions of attributes in a generator's latent space; show those of a file.",
-    "list": "List what there is: runs, attributes, data sets, generators or targets.",
+    "directions": "Fit directions of attributes in a generator's latent space, or show those in a file.",
+    "list": "List runs, attributes, data sets, generators or targets.",
     "targets": "Check what a target receives and answers.",
     "train": "Train generators, encoders and classifiers. Rerun the command to resume.",
 }
@@ -63,7 +63,7 @@ class DeclaredCommand(Command):
     def params(self, _: object) -> None:
         """Click sets them to none while the command is not open."""
 
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+    def make_context(self, info_name: str | None, args: list[str], parent: object = None, **extra: object) -> Any:
         """The context of the opened command, which is what runs, or of the one below that the first word names."""
         if args and (below := self.below.get(args[0])):
             return below.make_context(f"{info_name} {args[0]}", args[1:], parent=parent, **extra)
@@ -79,7 +79,7 @@ class DeclaredGroup(Group):
         super().__init__(name=module, help=help_of(module), no_args_is_help=True)
 
     @cached_property
-    def real(self) -> dict[str, Any]:
+    def real(self) -> dict[str, object]:
         """Its commands, as Typer makes them from the options of each."""
         jobs_of = import_module(f"transect.jobs.{self.module}").COMMANDS
         return {name: _made(name, job, inspect.getdoc(job) or "") for name, job in jobs_of.items()}
@@ -94,7 +94,7 @@ class DeclaredGroup(Group):
         """Click sets them to none while the group is not open."""
 
 
-def _made(name: str, job: Any, help_: str, epilog: str | None = None) -> Any:
+def _made(name: str, job: Any, help_: str, epilog: str | None = None) -> object:
     """The command of a job, or of a function whose parameters are options."""
     from transect.job import command
 

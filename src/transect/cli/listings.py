@@ -25,7 +25,7 @@ _WORLDS: Final = ("faceworld", "photographs")
 
 @listing.command()
 def attributes(
-    generator: Annotated[str, typer.Option(help="faceworld, or photographs: what is set on pictures of yours.")] = (
+    generator: Annotated[str, typer.Option(help="faceworld, or photographs: the edits of your own pictures.")] = (
         "faceworld"
     ),
     json: Json = False,
@@ -87,7 +87,7 @@ def convert(
 def measure(
     file: Annotated[str, typer.Argument(metavar="GENERATOR", help="A generator's safetensors file, or its name.")],
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="Its training data: faceworld.")] = "faceworld",
-    population: Annotated[str, typer.Option(help="FaceWorld: a shipped population or a TOML file.")] = "balanced",
+    population: Annotated[str, typer.Option(help="FaceWorld: a built-in population or a TOML file.")] = "balanced",
     images: Annotated[int, typer.Option(help="Images per set.")] = 5000,
     device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 and so on.")] = "cpu",
     json: Json = False,
@@ -181,7 +181,7 @@ def label_table(
         list[str] | None,
         typer.Option(
             help="An attribute, or one compared with a value (0 or 1), as 'smile>0.5' or 'male=face_shape>0.5', which "
-            "names the column; repeat. Default: every attribute."
+            "names the column; repeatable. Default: every attribute."
         ),
     ] = None,
     pictures: Annotated[bool, typer.Option("--pictures", help="Also a column image with each picture as PNG.")] = False,

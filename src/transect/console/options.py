@@ -132,7 +132,7 @@ def _check(command: TyperCommand | TyperGroup, ctx: Any, args: list[str]) -> Non
         _check_local(parameter, values.get(parameter.name or ""))
 
 
-def takes_paths(parameter: Any) -> bool:
+def takes_paths(parameter: object) -> bool:
     """Whether a parameter of a command is a path, or several."""
     annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
     return Path in (annotation, *typing.get_args(annotation))

@@ -115,7 +115,7 @@ def steps_along(planes: Hyperplanes, ways: Float[np.ndarray, "K d"]) -> Float[np
     across = planes.normals @ through.T
     if not np.linalg.cond(across) <= LARGEST_CONDITION:
         raise BadInput(
-            f"directions: expected attributes that vary apart in the latent space, got {', '.join(planes.names)} "
+            f"directions: expected attributes that vary separately in the latent space, got {', '.join(planes.names)} "
             f"(condition number {np.linalg.cond(across):.2g}); drop some of them"
         )
     return np.asarray(np.linalg.solve(across.T, through))

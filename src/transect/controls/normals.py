@@ -100,7 +100,7 @@ def _one_in_each(held: Mapping[str, Any], path: Path) -> Normals:
     return Normals(tuple(held), np.concatenate(rows), np.zeros(len(rows)))
 
 
-def _rows(array: Any, path: Path, name: str) -> Float[np.ndarray, "k d"]:
+def _rows(array: object, path: Path, name: str) -> Float[np.ndarray, "k d"]:
     values = _numbers(array, path, name)
     rows = np.atleast_2d(values)
     if rows.ndim != 2 or rows.shape[1] < 2:
@@ -111,12 +111,12 @@ def _rows(array: Any, path: Path, name: str) -> Float[np.ndarray, "k d"]:
     return rows
 
 
-def _numbers(array: Any, path: Path, name: str) -> Float[np.ndarray, ...]:
+def _numbers(array: object, path: Path, name: str) -> Float[np.ndarray, ...]:
     """float64 of a tensor or an array. Raises BadInput for anything but finite real numbers."""
     values = array.detach().double().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)
     if values.dtype.kind not in "fiu" or not np.isfinite(values).all():
         got = "NaN or infinity" if values.dtype.kind == "f" else str(values.dtype)
-        raise BadInput(f"{path}: expected finite numbers, got {got} in {name}; save the vectors alone")
+        raise BadInput(f"{path}: expected finite numbers, got {got} in {name}; save only the vectors")
     return np.asarray(values, dtype=np.float64)
 
 

@@ -36,7 +36,7 @@ _MOST_GROUPS: Final = 8
 """A picture has fewer than 2³⁵ pixels, and a difference needs a sign."""
 
 
-def pixels_of_runs(marked: Mapping[str, Any], width: int, height: int, name: str) -> Bool[np.ndarray, "h w"]:
+def pixels_of_runs(marked: Mapping[str, object], width: int, height: int, name: str) -> Bool[np.ndarray, "h w"]:
     """The pixels of an object from its runs. marked: `counts`, a list or a packed string. name: of the picture."""
     counts = marked.get("counts")
     try:
@@ -177,10 +177,10 @@ def objects_table(path: Path, part: str) -> Path:
     return needed(path, (f"instances_{part}.json",), "COCO", _TABLES_IN)
 
 
-def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[Any]], int]:
+def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[object]], int]:
     """Columns id, split, gender, 0 or 1 for each kind but person; and how many pictures have no gender by captions."""
     folder_of(path, "COCO's folder")
-    columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: []}
+    columns: dict[str, list[object]] = {"id": [], "split": [], GENDER: []}
     lost = 0
     for name in parts:
         needed(path, (f"captions_{name}.json",), "COCO", _TABLES_IN)
@@ -213,7 +213,7 @@ def _objects(kinds: Mapping[int, str], there: Float[np.ndarray, "n k"]) -> tuple
 
 
 def _marked(
-    content: Mapping[str, Any], table: Path, pictures: Sequence[int]
+    content: Mapping[str, object], table: Path, pictures: Sequence[int]
 ) -> tuple[dict[int, str], Float[np.ndarray, "n k"], tuple[str, ...]]:
     """The kinds of objects by number, 1 where annotators marked one on a picture, and objects of what is not listed."""
     kinds = {int(row["id"]): str(row["name"]) for row in records(content["categories"], table, "id", "name")}
@@ -251,7 +251,7 @@ class PeopleOnPictures:
     """Regions of a data set's pictures, as `mitigation.hiding.Regions`; persons and sizes by picture's id."""
 
     images: LabelledImages
-    people: Mapping[str, Sequence[Mapping[str, Any]]]
+    people: Mapping[str, Sequence[Mapping[str, object]]]
     sizes: Mapping[str, tuple[int, int]]
 
     def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:
@@ -284,7 +284,7 @@ class PeopleOnPictures:
 
 def people_on(images: LabelledImages) -> PeopleOnPictures:
     """The people on the pictures of parts of COCO, as its tables of objects have them."""
-    people: dict[str, list[Mapping[str, Any]]] = {}
+    people: dict[str, list[Mapping[str, object]]] = {}
     sizes: dict[str, tuple[int, int]] = {}
     for part in sorted({Path(images.pictures.name(row)).parent.name for row in range(len(images))}):
         table = objects_table(images.path, part)
@@ -297,7 +297,7 @@ def people_on(images: LabelledImages) -> PeopleOnPictures:
     return PeopleOnPictures(images, people, sizes)
 
 
-def _persons(content: Mapping[str, Any], table: Path) -> Iterator[Mapping[str, Any]]:
+def _persons(content: Mapping[str, object], table: Path) -> Iterator[Mapping[str, Any]]:
     """Annotations of persons. Raises BadInput for one without a box or an outline."""
     kinds = {int(row["id"]) for row in records(content["categories"], table, "id", "name") if row["name"] == PERSON}
     for row in records(content["annotations"], table, "image_id", "category_id"):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -196,7 +196,7 @@ def read_fairface(path: Path, request: Request) -> LabelledImages:
     return build("fairface", path, replace(rows, ids=ids, left_out=left), request)
 
 
-def _joined(tables: dict[str, Path]) -> tuple[dict[str, list[Any]], list[str]]:
+def _joined(tables: dict[str, Path]) -> tuple[dict[str, list[object]], list[str]]:
     """The columns that all tables have, and the part of each row."""
     read_tables = [columns_of(table) for table in tables.values()]
     for table, cells in zip(tables.values(), read_tables, strict=True):
@@ -207,7 +207,7 @@ def _joined(tables: dict[str, Path]) -> tuple[dict[str, list[Any]], list[str]]:
     return {name: [cell for cells in read_tables for cell in cells[name]] for name in names}, parts
 
 
-def _fairface_labels(cells: dict[str, list[Any]]) -> tuple[dict[str, Labelled], dict[str, str]]:
+def _fairface_labels(cells: dict[str, list[object]]) -> tuple[dict[str, Labelled], dict[str, str]]:
     labels, skipped = attributes_of(
         {name: column for name, column in cells.items() if name not in ("file", "age", _NO_APPEARANCE)}
     )
@@ -271,7 +271,9 @@ def read_utkface(path: Path, request: Request) -> LabelledImages:
     files = images_below(path)
     matched = [(file, match) for file in files if (match := _NAME.fullmatch(file.name))]
     if not matched:
-        raise BadInput(f"{path}: expected images named age_gender_race_date.jpg, got none of {len(files)}; look there")
+        raise BadInput(
+            f"{path}: expected images named age_gender_race_date.jpg, got 0 of {len(files)}; check the folder"
+        )
     labels, skipped = _utkface_labels([match.groups() for _, match in matched])
     kept = tuple(file for file, _ in matched)
     ids = tuple(file.relative_to(path).as_posix() for file in kept)

@@ -174,7 +174,7 @@ def fitted_points(
 TABLES = (".csv", ".parquet")
 
 
-def columns_of(source: Path) -> dict[str, list[Any]]:
+def columns_of(source: Path) -> dict[str, list[object]]:
     """Columns of a Parquet file, or of a CSV as text: a label 01 is not the number 1."""
     if source.suffix.lower() == ".parquet":
         return _parquet(source)
@@ -327,7 +327,7 @@ def by_stem(files: Iterable[Path], folder: Path) -> dict[str, Path]:
     return stems
 
 
-def _parquet(source: Path) -> dict[str, list[Any]]:
+def _parquet(source: Path) -> dict[str, list[object]]:
     try:
         table = bounds.read_parquet(source)
     except (OSError, pa.ArrowException) as error:

@@ -46,7 +46,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     if column is None:
         raise BadInput(
             f"{source}: expected a column named {', '.join(FILE[:-1])} or {FILE[-1]}, got "
-            f"{', '.join(rows) or 'an empty table'}; name the column of the images so"
+            f"{', '.join(rows) or 'an empty table'}; rename the column of the images"
         )
     if not rows[column]:
         raise BadInput(f"{source}: expected at least one row, got none; list the images")
@@ -128,4 +128,4 @@ def _once(files: Sequence[Path], source: Path) -> None:
     for row, file in enumerate(files, start=1):
         first = rows.setdefault(file.resolve(), row)
         if first != row:
-            raise BadInput(f"{source}: rows {first} and {row} are of one image, {file.name!r}; keep one of them")
+            raise BadInput(f"{source}: rows {first} and {row} name the same image, {file.name!r}; keep one of them")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -57,11 +57,11 @@ def read(path: Path, request: Request) -> LabelledImages:
     return build("imsitu", path, replace(rows, ids=tuple(Path(name).stem for name in rows.ids)), request)
 
 
-def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, list[Any]], int]:
+def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, list[object]], int]:
     """Columns id, split, gender and verb of the pictures with a gender, and how many have none; none is opened."""
     folder_of(path, "imSitu's folder")
     people = _people(needed(path, (SPACE,), "imSitu"))
-    columns: dict[str, list[Any]] = {"id": [], "split": [], GENDER: [], "verb": []}
+    columns: dict[str, list[object]] = {"id": [], "split": [], GENDER: [], "verb": []}
     lost = 0
     for part in parts:
         for name, entry in _entries(needed(path, (f"{part}.json",), "imSitu")).items():
@@ -74,7 +74,7 @@ def label_columns(path: Path, parts: Sequence[str] = PARTS) -> tuple[dict[str, l
     return columns, lost
 
 
-def _entries(table: Path) -> dict[str, Mapping[str, Any]]:
+def _entries(table: Path) -> dict[str, Mapping[str, object]]:
     content = read_json(table, ())
     records(list(content.values()), table, "verb", "frames")
     return content
@@ -92,7 +92,9 @@ def _people(space: Path) -> dict[str, str]:
     return people
 
 
-def _labels(entries: list[Mapping[str, Any]], people: Mapping[str, str]) -> tuple[dict[str, Labelled], dict[str, str]]:
+def _labels(
+    entries: list[Mapping[str, object]], people: Mapping[str, str]
+) -> tuple[dict[str, Labelled], dict[str, str]]:
     verbs = tuple(sorted({str(entry["verb"]) for entry in entries}))
     values = np.array([verbs.index(str(entry["verb"])) for entry in entries], dtype=np.float64)
     meaning = "label verb: what annotators were asked to find, and saw"
@@ -105,7 +107,7 @@ def _labels(entries: list[Mapping[str, Any]], people: Mapping[str, str]) -> tupl
     return divided({"verb": verb, GENDER: gender})
 
 
-def _agent(entry: Mapping[str, Any], people: Mapping[str, str]) -> str:
+def _agent(entry: Mapping[str, object], people: Mapping[str, str]) -> str:
     """What the frames call the agent: man, woman, or an empty text where they differ or name neither."""
     frames = entry["frames"] if isinstance(entry["frames"], list) else []
     genders = {people.get(str(frame.get("agent", ""))) for frame in frames if isinstance(frame, dict)} - {None}

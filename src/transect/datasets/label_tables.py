@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import pyarrow as pa
 
@@ -57,7 +57,7 @@ def _parts_of(path: Path) -> tuple[str, ...]:
 
 def _of_images(images: LabelledImages) -> LabelTable:
     """Labels as texts where they are levels; null where there is none."""
-    columns: dict[str, Any] = {"id": list(images.ids), "subject": list(images.subjects)}
+    columns: dict[str, object] = {"id": list(images.ids), "subject": list(images.subjects)}
     for attribute in images.attributes:
         name = attribute.name
         numbers = pa.array(images.values[name], from_pandas=True)

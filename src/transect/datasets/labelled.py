@@ -308,7 +308,7 @@ class LabelledImages(Rows):
             raise BadInput(f"{self.name}: photographs cannot be edited; vary attributes of a generator instead")
         return latents
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What a run's spec keeps: another table of labels is another run."""
         return {
             "name": self.name,
@@ -322,7 +322,7 @@ class LabelledImages(Rows):
             "subjects": len(set(self.subjects)),
         }
 
-    def validity(self) -> dict[str, Any]:
+    def validity(self) -> dict[str, object]:
         """What a report says of the images."""
         sentence = f"{len(self)} photographs of {len(set(self.subjects))} subjects, {self.framing()}; nothing was set."
         return {"photometry_validated": True, "statement": " ".join([sentence, *self.notes(), self.about]).strip()}
@@ -355,7 +355,7 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
     limited = _limited(rows, request.limit)
     rows, sizes, unreadable = _readable(limited, strict, request.max_unreadable)
     if not rows.ids:
-        raise BadInput(f"{path}: expected readable images, got none{_counted(rows.left_out)}; look at the files")
+        raise BadInput(f"{path}: expected readable images, got none{_counted(rows.left_out)}; check the files")
     size, fitted = _framing(sizes, request)
     found = {**vars(rows), "left_out": {reason: count for reason, count in rows.left_out.items() if count}}
     return LabelledImages(
@@ -478,7 +478,7 @@ def _once(ids: Sequence[str], path: Path) -> None:
     for row, name in enumerate(ids, start=1):
         first = rows.setdefault(name, row)
         if first != row:
-            raise BadInput(f"{path}: rows {first} and {row} have one id, {name!r}; keep one of them")
+            raise BadInput(f"{path}: rows {first} and {row} share the id {name!r}; keep one of them")
 
 
 def _counted(left_out: Mapping[str, int]) -> str:

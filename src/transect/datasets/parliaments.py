@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from transect.datasets.files import columns_of, folder_of, images_below, needed
 from transect.datasets.labelled import (
@@ -54,7 +54,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     return build("ppb", path, replace(rows, ids=tuple(Path(name).stem for name in rows.ids)), request)
 
 
-def _labels(cells: Mapping[str, list[Any]]) -> tuple[dict[str, Labelled], dict[str, str]]:
+def _labels(cells: Mapping[str, list[object]]) -> tuple[dict[str, Labelled], dict[str, str]]:
     """Labels of the columns; skin types in their order."""
     named = {name.replace(".", "_"): [str(cell or "").strip() for cell in column] for name, column in cells.items()}
     types = {name for name, column in named.items() if set(filter(None, column)) <= set(TYPES) and any(column)}

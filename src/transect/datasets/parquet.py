@@ -29,7 +29,7 @@ from transect.datasets.labelled import (
     subjects_of,
 )
 from transect.errors import BadInput
-from transect.records import Attribute
+from transect.records import Attribute, Kind
 from transect.runs import bounds
 from transect.runs.json_records import loads
 from transect.runs.pictures import content_of
@@ -209,7 +209,7 @@ def _places(files: list[Path], column: str, root: Path) -> tuple[tuple[tuple[int
     return tuple(places), kept
 
 
-def _group(file: Path, group: int, column: str) -> Any:
+def _group(file: Path, group: int, column: str) -> pa.Array:
     """The pictures of one row group, still encoded; the last few groups are kept while their file stays as it is."""
     try:
         seen = file.stat()
@@ -219,11 +219,11 @@ def _group(file: Path, group: int, column: str) -> Any:
 
 
 @functools.lru_cache(maxsize=_GROUPS_KEPT)
-def _kept_group(file: Path, _: tuple[int, int, int], group: int, column: str) -> Any:
+def _kept_group(file: Path, _: tuple[int, int, int], group: int, column: str) -> pa.Array:
     return _table(file, [column], [group])[column].combine_chunks()
 
 
-def _ids(cells: dict[str, list[Any]], kept: list[int]) -> tuple[str, ...]:
+def _ids(cells: dict[str, list[object]], kept: list[int]) -> tuple[str, ...]:
     """The first column of ids that names each row; else the row's number."""
     for name in _ID:
         if name in cells and None not in cells[name]:
@@ -254,7 +254,7 @@ def _attributes(
     for name, levels in classes.items():
         if name in cells:
             values = np.array([np.nan if v is None or v < 0 else float(v) for v in cells[name]], dtype=np.float64)
-            kind: Any = "binary" if len(levels) == 2 else "categorical"
+            kind: Kind = "binary" if len(levels) == 2 else "categorical"
             labels[name] = Attribute(name, kind, f"label {name}", levels=tuple(levels), source="class names"), values
     return labels, {**skipped, **others}
 

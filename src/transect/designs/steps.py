@@ -129,9 +129,9 @@ class Steps(_Within):
             )
         return self.world.move(latents, self.own.name, lengths)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The world's description, and the size of a step."""
-        size: dict[str, Any] = {"attribute": self.own.name, "half_range": self.half, "unit": self.own.unit}
+        size: dict[str, object] = {"attribute": self.own.name, "half_range": self.half, "unit": self.own.unit}
         if self.unit == DIRECTION:
             size["by"] = DIRECTION
         return {**capabilities.description(self.world), "steps": size}
@@ -194,7 +194,7 @@ class Lines(_Within):
         n = len(latents)
         return interpolated(both, np.arange(n), np.arange(n, 2 * n), np.asarray(values[SHARE], dtype=np.float64))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The world's description, and that its subjects are lines."""
         return {**capabilities.description(self.world), "lines": {"between": BETWEEN}}
 

@@ -147,11 +147,7 @@ def mean_band(
 
 
 def critical_value(
-    residuals: Float[np.ndarray, "n k"],
-    *,
-    freedom: float | None = None,
-    confidence: float = 0.95,
-    seed: int = 0,
+    residuals: Float[np.ndarray, "n k"], *, freedom: float | None = None, confidence: float = 0.95, seed: int = 0
 ) -> float:
     """The sup-t factor: quantile of the largest of k correlated standard normal (or Student) errors, in size."""
     k = residuals.shape[1]
@@ -325,11 +321,7 @@ class _Scored:
 
     @classmethod
     def of(
-        cls,
-        scores: ArrayLike,
-        truth: ArrayLike,
-        groups: Sequence[str] | np.ndarray | None,
-        clusters: ArrayLike | None,
+        cls, scores: ArrayLike, truth: ArrayLike, groups: Sequence[str] | np.ndarray | None, clusters: ArrayLike | None
     ) -> _Scored:
         sample = complete(scores, {"truth": truth}, clusters=clusters)
         label = sample.x[:, 0]
@@ -356,14 +348,7 @@ def _table(scored: _Scored, threshold: float) -> tuple[GroupRate, ...]:
     for group, mask in scored.masks().items():
         about = {"accuracy": mask, "error": mask, "fpr": mask & (scored.truth == 0), "fnr": mask & (scored.truth == 1)}
         rows += [
-            _rate(
-                scored,
-                group,
-                threshold,
-                measure,
-                about[measure],
-                1 - wrong if measure == "accuracy" else wrong,
-            )
+            _rate(scored, group, threshold, measure, about[measure], 1 - wrong if measure == "accuracy" else wrong)
             for measure in MEASURES
         ]
     return tuple(rows)

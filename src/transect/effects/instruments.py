@@ -239,7 +239,7 @@ def drift_adjusted(
 ) -> DriftAdjusted:
     """The effect of the first column of `treatment`, raw and at equal readings of what was not set."""
     if not treatment:
-        raise BadInput("treatment: expected what was set, got no column; give one for each level but the first")
+        raise BadInput("treatment: expected columns of the levels set, got none; give one for each level but the first")
     whole = complete(y, {**treatment, **readings}, clusters=subjects if people is None else people)
     codes = np.unique(np.asarray(subjects)[whole.rows], return_inverse=True)[1]
     columns = _within(np.column_stack([whole.y, whole.x]), codes, int(codes.max(initial=-1)) + 1)

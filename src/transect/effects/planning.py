@@ -142,7 +142,9 @@ class Plan:
     """What a design costs, and the power that it has.
 
     subjects: of the transect, each at two levels (times cells); images, calls: in all. unpaired_images: what different
-    subjects at each level would take for the same power. power: of the test at the level alpha / family.
+    subjects at each level would take for the same power; images_saved: against these, negative where it costs more.
+    power: of the test at the level alpha / family. contrast: of a pilot, that needs the most; margin: of a plan to show
+    that no difference is larger.
     """
 
     subjects: int
@@ -154,12 +156,15 @@ class Plan:
     family: int
     unpaired_subjects: int
     unpaired_images: int
+    images_saved: int
     assumed: str
+    contrast: str | None = None
+    margin: float | None = None
 
-    @property
-    def images_saved(self) -> int:
-        """Images that the transect saves against different subjects at each level; negative where it costs more."""
-        return self.unpaired_images - self.images
+
+def _apart(group: int, images: int) -> tuple[int, int, int]:
+    """What two groups of different subjects take: subjects, images, and those that a transect of some images saves."""
+    return 2 * group, 2 * group, 2 * group - images
 
 
 def plan(
@@ -198,7 +203,7 @@ def plan(
     images = 2 * cells * subjects
     assumed = f"correlation {correlation:g} between a subject's answers, {cells} cell{'s' * (cells > 1)} of a subject"
     return Plan(
-        subjects, images, images * targets, reached(subjects), effect, alpha, family, 2 * group, 2 * group, assumed
+        subjects, images, images * targets, reached(subjects), effect, alpha, family, *_apart(group, images), assumed
     )
 
 
@@ -250,7 +255,7 @@ def plan_from_pilot(
         else f"pairs that differ in a share of {max(discordant, abs(effect)):.3g} of the subjects, as in the pilot"
     )
     return Plan(
-        subjects, images, images * targets, reached(subjects), effect, alpha, family, 2 * group, 2 * group, assumed
+        subjects, images, images * targets, reached(subjects), effect, alpha, family, *_apart(group, images), assumed
     )
 
 
@@ -426,7 +431,7 @@ def _check_test(power: float, alpha: float, family: int, targets: int) -> None:
         if not 0 < value < 1:
             raise BadInput(f"{name}: expected a number between 0 and 1, got {value:g}; usual: {name} = {usual}")
     if power < alpha:
-        raise BadInput(f"power: expected at least alpha, {alpha:g}, got {power:g}; usual are 0.8 and 0.9")
+        raise BadInput(f"power: expected at least alpha, {alpha:g}, got {power:g}; 0.8 and 0.9 are usual")
     for name, count in (("family", family), ("targets", targets)):
         if count < 1:
             raise BadInput(f"{name}: expected at least 1, got {count}; count the tests, or the models, of the audit")
@@ -525,28 +530,7 @@ def plan_equivalence(
     shown = counted(cells, "cell")
     assumed = f"no difference; correlation {correlation:g} between a subject's answers, {shown} of a subject"
     images = 2 * cells * subjects
-    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
-
-
-def plan_equivalence_from_pilot(
-    margin: float,
-    deviation: float,
-    *,
-    images_per_subject: int,
-    unpaired_deviation: float,
-    power: float = 0.9,
-    targets: int = 1,
-    discordant: float | None = None,
-) -> Plan:
-    """As `plan_equivalence`, by the spread of a pilot's differences; the settings are those of `plan_from_pilot`."""
-    check_pilot(margin, deviation, unpaired_deviation, power, ONE_SIDED, 1, targets)
-    subjects = _equivalent(margin, deviation, power)
-    if discordant is not None:
-        subjects = _with_tango(margin, discordant, power, subjects)
-    group = _equivalent(margin, math.sqrt(2) * unpaired_deviation, power)
-    images = images_per_subject * subjects
-    assumed = f"no difference; differences between subjects with the pilot's standard deviation, {deviation:.3g}"
-    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, 2 * group, 2 * group, assumed)
+    return Plan(subjects, images, images * targets, power, margin, ONE_SIDED, 1, *_apart(group, images), assumed)
 
 
 def _equivalent(margin: float, deviation: float, power: float) -> int:

@@ -370,7 +370,7 @@ def _people(
     if others is None and who.shape == (n,):
         return who, None
     if people is None:
-        raise BadInput("people_alone: expected people too, got None; give who is on the subjects that have both")
+        raise BadInput("people_alone: expected people too, got None; give the people of subjects that have both")
     if others is not None and who.shape == (n,) and others.shape == (n_alone,):
         return who, others
     got = "" if others is None else f" and {others.shape} for {n_alone}"

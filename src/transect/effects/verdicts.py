@@ -25,11 +25,9 @@ from transect.records import Estimate
 Verdict = Literal["found", "no difference", "cannot tell", "not judged", "not estimable"]
 EQUIVALENCE: Final = 0.9
 """Level of the two-sided interval whose ends are two one-sided tests at 5 %."""
+ALPHA: Final = 0.05
 POWER: Final = 0.9
-SOURCES: Final = (
-    SCHUIRMANN,
-    BERGER,
-)
+SOURCES: Final = (SCHUIRMANN, BERGER)
 
 
 def is_shown(p_adjusted: float | None, low: float | None, high: float | None, alpha: float = 0.05) -> bool:
@@ -115,20 +113,20 @@ def outermost(pairs: Sequence[Pair]) -> tuple[float, float]:
 
 
 def subjects_to_tell(
-    margin: float, deviation: float, *, alpha: float = 0.05, family: int = 1, discordant: float | None = None
+    margin: float, deviation: float, *, family: int = 1, discordant: float | None = None, power: float = POWER
 ) -> int | None:
-    """Subjects with which a difference of the margin is found, and none shown to be none, each at a power of 90 %."""
-    found = subjects_to_find(margin, deviation, alpha=alpha, family=family, discordant=discordant)
+    """Subjects with which a difference of the margin is found, and none shown to be none, each at this power."""
+    found = subjects_to_find(margin, deviation, family=family, discordant=discordant, power=power)
     if found is None:
         return None
-    z = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
+    z = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + power) / 2))
     return max(found, math.ceil((z * deviation / margin) ** 2))
 
 
 def subjects_to_find(
-    size: float, deviation: float, *, alpha: float = 0.05, family: int = 1, discordant: float | None = None
+    size: float, deviation: float, *, family: int = 1, discordant: float | None = None, power: float = POWER
 ) -> int | None:
-    """Subjects with which a difference of this size is found with a power of 90 %."""
+    """Subjects with which a difference of this size is found at this power."""
     if not (size > 0 and math.isfinite(deviation) and deviation > 0):
         return None
     family = max(family, 1)
@@ -138,14 +136,14 @@ def subjects_to_find(
             deviation,
             images_per_subject=1,
             unpaired_deviation=deviation,
-            power=POWER,
-            alpha=alpha,
+            power=power,
+            alpha=ALPHA,
             family=family,
             discordant=discordant,
         )
     except BadInput:
         return None
-    return max(plan.subjects, math.ceil(1 + math.log2(family / alpha)))
+    return max(plan.subjects, math.ceil(1 + math.log2(family / ALPHA)))
 
 
 def subjects_for(
@@ -157,16 +155,16 @@ def subjects_for(
     spread: float,
     discordant: float | None = None,
     averaged: bool = False,
-    alpha: float = 0.05,
     family: int = 1,
+    power: float = POWER,
 ) -> int | None:
     """As `subjects_to_tell`, and never fewer than n, which could not tell."""
     if not math.isfinite(low):
         return None
-    by_interval = subjects_by_interval(margin, n, low, high, alpha=alpha, family=family)
+    by_interval = subjects_by_interval(margin, n, low, high, family=family, power=power)
     if not spread > 0:
         return by_interval
-    planned = subjects_to_tell(margin, spread, alpha=alpha, family=family, discordant=discordant)
+    planned = subjects_to_tell(margin, spread, family=family, discordant=discordant, power=power)
     if planned is None:
         return None
     planned = max(planned, FEW_AVERAGED) if averaged else planned
@@ -174,24 +172,24 @@ def subjects_for(
 
 
 def subjects_by_interval(
-    margin: float, n: int, low: float, high: float, *, confidence: float = 0.95, alpha: float = 0.05, family: int = 1
+    margin: float, n: int, low: float, high: float, *, confidence: float = 0.95, family: int = 1, power: float = POWER
 ) -> int | None:
     """As `subjects_to_tell`, where only the interval of n subjects is known: its width shrinks with the root of n."""
-    found = subjects_to_confirm(margin, n, low, high, confidence=confidence, alpha=alpha, family=family)
-    none = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + POWER) / 2))
+    found = subjects_to_confirm(margin, n, low, high, confidence=confidence, family=family, power=power)
+    none = float(ndtri((1 + EQUIVALENCE) / 2) + ndtri((1 + power) / 2))
     equal = _by_interval(none, margin, n, low, high, confidence)
     return None if found is None or equal is None else max(found, equal)
 
 
 def subjects_to_confirm(
-    size: float, n: int, low: float, high: float, *, confidence: float = 0.95, alpha: float = 0.05, family: int = 1
+    size: float, n: int, low: float, high: float, *, confidence: float = 0.95, family: int = 1, power: float = POWER
 ) -> int | None:
-    """Subjects with which a difference of this size is found with a power of 90 %, by the interval of n subjects.
+    """Subjects with which a difference of this size is found at this power, by the interval of n subjects.
 
     >>> subjects_to_confirm(0.1, 100, 0.0, 0.2)  # (1.96 + 1.28)² (0.1 / 1.96)² / 0.1² of 100
     274
     """
-    tests = float(ndtri(1 - alpha / 2 / max(family, 1)) + ndtri(POWER))
+    tests = float(ndtri(1 - ALPHA / 2 / max(family, 1)) + ndtri(power))
     return _by_interval(tests, size, n, low, high, confidence)
 
 
@@ -255,11 +253,7 @@ def subjects_needed(bounds: Sequence[Bound], limit: float) -> int | None:
 
 
 def sizes_of_differences(
-    values: Float[np.ndarray, "n ..."],
-    axis: int,
-    measure: Measure,
-    *,
-    people: Int[np.ndarray, " n"] | None = None,
+    values: Float[np.ndarray, "n ..."], axis: int, measure: Measure, *, people: Int[np.ndarray, " n"] | None = None
 ) -> tuple[Bound, ...]:
     """The size |difference| of every pair of levels along an axis of a transect, with its bounds."""
     grid = by_level(values, axis)

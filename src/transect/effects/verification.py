@@ -152,7 +152,7 @@ def directions_of(x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
     """Rows of length 1. Raises BadInput for a row of zeros, which has no direction."""
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     if (norms == 0).any():
-        raise BadInput(f"cosine distance: expected embeddings of some length, got {(norms == 0).sum()} of zeros alone")
+        raise BadInput(f"cosine distance: expected embeddings of positive length, got {(norms == 0).sum()} of length 0")
     return np.asarray(x / norms)
 
 

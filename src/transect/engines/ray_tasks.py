@@ -10,6 +10,7 @@ import socket
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import ModuleType
 from typing import Any, Final, final
 
 from transect.engines.protocol import IN_FLIGHT, Result, Task, Work, cores
@@ -28,11 +29,6 @@ _NEEDED: Final = re.compile(
 """Where programs and models are found, and what results depend on. No key: models with one are asked by the command."""
 
 
-def kept_environment() -> dict[str, str]:
-    """The variables that Ray sets, or is given, as they are now."""
-    return {name: value for name, value in os.environ.items() if _of_ray(name)}
-
-
 def restore(before: Mapping[str, str]) -> None:
     """Make these variables what they were."""
     for name in [name for name in os.environ if _of_ray(name)]:
@@ -44,16 +40,12 @@ def _of_ray(name: str) -> bool:
     return name.startswith("RAY_") or name == _DEBUGGER
 
 
-def _passed_on(name: str) -> bool:
-    return _of_ray(name) or _NEEDED.fullmatch(name) is not None
-
-
 @contextmanager
-def apart(ray: Any) -> Iterator[None]:
+def apart(ray: ModuleType) -> Iterator[None]:
     """While a Ray is started: it accepts connections from this machine only, with a new token, which no file has; and
     of the environment its processes have what a part needs.
     """
-    others = {name: value for name, value in os.environ.items() if not _passed_on(name)}
+    others = {name: value for name, value in os.environ.items() if not (_of_ray(name) or _NEEDED.fullmatch(name))}
     for name in others:
         del os.environ[name]
     os.environ |= {MODE: "token", TOKEN: secrets.token_hex(32)}
@@ -69,7 +61,7 @@ def apart(ray: Any) -> Iterator[None]:
         os.environ.update(others)
 
 
-def read_again(ray: Any) -> None:
+def read_again(ray: ModuleType) -> None:
     """Let Ray read mode and token again: it keeps what it read first, which may be those of another Ray."""
     ray._raylet.Config.initialize("")
     ray._raylet.AuthenticationTokenLoader.instance().reset_cache()
@@ -91,7 +83,7 @@ class OnRay:
     apart = True
 
     def __init__(self, address: str, workers: int | None) -> None:
-        self._before = kept_environment()
+        self._before = {name: value for name, value in os.environ.items() if _of_ray(name)}
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:
@@ -99,7 +91,7 @@ class OnRay:
         except ModuleNotFoundError:
             restore(self._before)
             raise MissingExtra("ray", "--engine ray") from None
-        self._ray: Any = ray
+        self._ray: ModuleType = ray
         self._wanted = workers
         self._joined = not ray.is_initialized()
         if self._joined:
@@ -123,8 +115,8 @@ class OnRay:
         except (OSError, ValueError, RuntimeError, self._ray.exceptions.RayError) as error:
             raise BadInput(
                 f"--engine {SCHEME}{address}: expected the head node of a Ray cluster, got: {words_of(error)}; start "
-                "one (ray start --head --port 6379), or give --engine ray; where it has a token, set "
-                "RAY_AUTH_MODE=token and have the token here too"
+                "one (ray start --head --port 6379), or give --engine ray; if it has a token, set "
+                "RAY_AUTH_MODE=token and copy the token here"
             ) from error
 
     def _places(self, gpus: int) -> int:
@@ -139,7 +131,7 @@ class OnRay:
         # A worker's process lives on after a task that needs a GPU too (max_calls), with its models.
         remote = ray.remote(num_cpus=1, num_gpus=work.gpus, max_retries=_LOSSES, max_calls=0)(make)
         fixed = secrets.token_hex(8), ray.put(work), Surroundings.here(0)  # pickled once, whatever the tasks
-        waiting: deque[Any] = deque()
+        waiting: deque[object] = deque()
         try:
             for task in tasks:
                 waiting.append(remote.remote(*fixed, task))
@@ -162,7 +154,7 @@ class OnRay:
         if self._joined:
             read_again(self._ray)
 
-    def _taken(self, waiting: deque[Any]) -> Any:
+    def _taken(self, waiting: deque[object]) -> Any:
         from ray.exceptions import RayError
 
         try:

@@ -19,15 +19,15 @@ RAY: Final = "ray"
 
 ENGINE: Final = Option(
     "Where parts are made: local (this machine), ray (Ray on this machine) or ray://HOST:PORT (a Ray cluster). "
-    "HOST:PORT is the head node of ray start --head, port 6379 by default, not Ray Client's port 10001. No result "
-    "depends on it.",
+    "HOST:PORT is the head node of ray start --head, port 6379 by default, not Ray Client's port 10001. Results do "
+    "not depend on it.",
     panel="Engine",
     opens="aside",
     rare=True,
 )
 WORKERS: Final = Option(
-    "Parts made at the same time, each in a process of its own; default: local 1, which uses all cores by threads; ray "
-    "as many as there is room for.",
+    "Parts made at the same time, each in its own process; default: local 1, which uses all cores by threads; ray as "
+    "many as fit.",
     panel="Engine",
     opens="aside",
     rare=True,
@@ -37,7 +37,7 @@ WORKERS: Final = Option(
 @final
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Where parts are made. No result depends on it.
+    """Where parts are made. Results do not depend on it.
 
     engine: local (this machine), ray (Ray on this machine), or ray://HOST:PORT (a cluster). workers: parts at the same
     time; by default one with local, which uses every core by threads, and all that there is room for with Ray.

@@ -133,7 +133,7 @@ class Failed:
         text = str(error) if isinstance(error, TransectError) else words_of(error)
         return Failed(type(error).__name__, text, "".join(traceback.format_exception(error)))
 
-    def result(self) -> Any:
+    def result(self) -> object:
         """Raises the error as this process has it: ours and Python's own by their class, others as RuntimeError."""
         error = self._error()
         if self.trace:
@@ -150,11 +150,11 @@ class Failed:
         return RuntimeError(f"{self.kind}: {self.text}")
 
 
-_opened: dict[str, Opened[Any, Any]] = {}
+_opened: dict[str, Opened[object, object]] = {}
 """The work that this process has open, by its token: one at a time."""
 
 
-def make(token: str, work: Work[Any, Any], surroundings: Surroundings, task: object) -> Made[Any] | Failed:
+def make(token: str, work: Work[Any, Any], surroundings: Surroundings, task: object) -> Made[object] | Failed:
     """Make one task's result in this process. token: names the work; it is opened for the first task of that name."""
     try:
         if token not in _opened:
@@ -256,7 +256,7 @@ class Processes:
             "Transect below: if __name__ == '__main__'"
         )
 
-    def _submit(self, call: _Call, task: object) -> Future[Made[Any] | Failed]:
+    def _submit(self, call: _Call, task: object) -> Future[Made[object] | Failed]:
         for _ in range(LOSSES):
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(self.workers, self._context, prepare)

@@ -164,7 +164,7 @@ class RunSettings:
     out: Annotated[
         str | Path | None,
         Option(
-            "The run folder, also on object storage, as s3://bucket/path; default runs/<target>.",
+            "The run folder, or an address such as s3://bucket/path; default runs/<target>.",
             str | None,
             metavar="PLACE",
         ),
@@ -197,7 +197,7 @@ class AuditRequest:
     names: Annotated[
         Sequence[str],
         Option(
-            "Your own name of a target, for tables and headings; repeatable, in the order of targets.",
+            "Name of a target in tables and headings; repeatable, in the order of targets.",
             names=("--name",),
             rare=True,
         ),
@@ -212,16 +212,16 @@ class AuditRequest:
     questions: Annotated[
         str | Path | None,
         Option(
-            "Of models that answer in words: what to ask, a TOML file or a built-in set (hiring, occupation, traits, "
-            "pairs, alt-text, appearance); each question about one image is a target.",
+            "For models that answer in words: the questions, a TOML file or a built-in set (hiring, occupation, "
+            "traits, pairs, alt-text, appearance); each question about one image is a target.",
             str | None,
         ),
     ] = None
     judge: Annotated[
         str | Speaker | None,
         Option(
-            "Of free texts whose codes the questions leave to a judge: the model that says yes or no to them, "
-            "vlm:FOLDER or the TOML file of a chat interface; it sees the text alone.",
+            "For free texts with codes that a judge decides: the model that answers yes or no to them, vlm:FOLDER or "
+            "the TOML file of a chat interface; it sees only the text.",
             str | None,
             rare=True,
         ),
@@ -229,8 +229,8 @@ class AuditRequest:
     scorers: Annotated[
         Sequence[str] | Mapping[str, TextScore],
         Option(
-            "Of free texts: NAME=module:function, your own function from a list of texts to a number for each, as "
-            "toxicity; it runs with your rights; repeatable.",
+            "For free texts: NAME=module:function, your own function from a list of texts to a number for each, such "
+            "as toxicity; it runs with your permissions; repeatable.",
             list[str],
             names=("--scorer",),
             rare=True,
@@ -239,7 +239,7 @@ class AuditRequest:
     vary: Annotated[
         Levels,
         Option(
-            "Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…, where little and much are the ends; "
+            "Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…, where little and much stand for the ends; "
             "repeatable.",
             list[str],
             panel=_EXPERIMENT,
@@ -256,8 +256,8 @@ class AuditRequest:
     step_unit: Annotated[
         str,
         Option(
-            "What λ = 1 of --steps is: half-range, or direction: G(z + λ d) with the unit direction d of a fitted "
-            "attribute, as published; other attributes may move along, and no range stops it.",
+            "The meaning of λ = 1 in --steps: half-range, or direction: G(z + λ d) with the unit direction d of a "
+            "fitted attribute, as published; other attributes may move along, and no range stops it.",
             panel=_EXPERIMENT,
             rare=True,
         ),
@@ -287,8 +287,8 @@ class AuditRequest:
     dataset: Annotated[
         str | None,
         Option(
-            "Also audit labelled photographs: READER:PATH, as folder:faces or celeba:data?split=test; see: transect "
-            "datasets.",
+            "Also audit labelled photographs: READER:PATH, such as folder:faces or celeba:data?split=test; see: "
+            "transect datasets.",
             panel=_OBSERVATION,
             opens="data",
         ),
@@ -323,8 +323,8 @@ class AuditRequest:
     replicate: Annotated[
         Sequence[str | Path | Generator],
         Option(
-            "Also set the attributes of --vary in this generator, as in --generator, and say for each effect in how "
-            "many worlds it was seen; repeatable.",
+            "Also set the attributes of --vary in this generator, as in --generator, and report in how many worlds "
+            "each effect was found; repeatable.",
             list[str],
             panel=_EXPERIMENT,
         ),
@@ -340,7 +340,7 @@ class AuditRequest:
     truth: Annotated[
         str | Sequence[str],
         Option(
-            "The right answer: 'smile>0.5', an attribute, or face (every image shows one); TARGET=face is of one "
+            "The right answer: 'smile>0.5', an attribute, or face (every image shows one); TARGET=face applies to one "
             "target; repeatable.",
             panel=_OUTCOMES,
         ),
@@ -348,7 +348,7 @@ class AuditRequest:
     outcomes: Annotated[
         Sequence[str],
         Option(
-            "What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; of words also "
+            "What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; for words also "
             "refusal, hedge, unreadable, likelihood, words, option:, code:, list:, score:NAME; repeatable.",
             names=("--outcome",),
             panel=_OUTCOMES,

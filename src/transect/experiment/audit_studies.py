@@ -207,8 +207,8 @@ def replicated_worlds_studies(request: AuditRequest, first: World | None) -> Ite
         world = settings.open()
         if generator_entry(world) == own:
             raise BadInput(
-                f"--replicate {world.name}: expected another world, got that of the experiment, whose subjects these "
-                "would be again; name another"
+                f"--replicate {world.name}: expected another world, got that of the experiment with the same "
+                "subjects; name another"
             )
         name = _name(world.name, called.get(str(spec), "") if len(called) > 1 else "")
         if name in names:
@@ -310,9 +310,9 @@ def check_request(request: AuditRequest) -> None:
         report_options.check_boundary_has_steps(bool(request.steps))
     observed = request.dataset or request.observe or request.images
     if request.compare and not observed:
-        raise BadInput("--compare is of observed images: give --observe, --images or --dataset, or drop it")
+        raise BadInput("--compare applies to observed images: give --observe, --images or --dataset, or drop it")
     if request.max_unreadable is not None and not request.dataset:
-        raise BadInput("--max-unreadable is of photographs: give --dataset, or drop it")
+        raise BadInput("--max-unreadable applies to photographs: give --dataset, or drop it")
     if request.interpolate is not None and request.world.photographs is not None:
         raise BadInput("--interpolate: nothing lies between two backgrounds; leave it or --photographs out")
     if request.replicate and not request.vary:
@@ -350,10 +350,10 @@ def complete(
 ) -> list[Study]:
     """The studies with their targets, truth and checks; experiments with what is asked about two images."""
     if not check_edits.empty and not any(study.design.levels for study in studies):
-        raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
+        raise BadInput("--check-… and --redraw apply to images whose attributes are set: give --vary or --steps")
     rule = request.verification
     if (rule.false_match_rate is not None or rule.within) and not any(map(_verifiable, studies)):
-        raise BadInput("--false-match-rate and --within are of images that --vary makes: give --vary, or drop them")
+        raise BadInput("--false-match-rate and --within apply to images that --vary makes: give --vary, or drop them")
     if request.pairs is not None and not pairs:
         raise BadInput(
             "--pairs: expected --questions with a question of the kind pair, got none; add one, or give --questions "
@@ -461,8 +461,8 @@ def _check_photographs(request: AuditRequest, world: World) -> None:
         )
     if request.observe or request.images:
         raise BadInput(
-            f"--observe: {world.name} has nothing of its own to compare images by; compare photographs by their labels:"
-            " --dataset READER:PATH"
+            f"--observe: {world.name} has no attributes to compare images by; compare photographs by their labels: "
+            "--dataset READER:PATH"
         )
     if request.interpolate is not None:
         raise BadInput("--interpolate: nothing lies between two photographs, got some; leave it out")

@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from transect.effects.always_valid import Change, change_point
 from transect.errors import BadInput
-from transect.protocols import Canaries, RepeatsCanaries, Target
+from transect.protocols import RepeatsCanaries, Target
 from transect.runs.folder import canonical_json, slug, write_atomically
 
 FOLDER: Final = "canaries"
@@ -46,31 +46,31 @@ def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
         record = target.asked_again() if isinstance(target, RepeatsCanaries) else None
         if record is None:
             continue
-        record = {"target": target.name, **record}
-        write_atomically(folder / FOLDER / f"{slug(target.name)}.json", canonical_json(record) + "\n")
-        lines += warnings(record)
+        kept = {"target": target.name, **record}
+        write_atomically(folder / FOLDER / f"{slug(target.name)}.json", canonical_json(kept) + "\n")
+        lines += warnings(CanaryRecord(**kept))
     return lines
 
 
-def warnings(record: Canaries) -> list[str]:
+def warnings(record: CanaryRecord) -> list[str]:
     """One line where the target's behaviour changed; else none."""
     change = tested(record)
     if not change.p <= FALSE_ALARMS:
         return []
-    before, since = (int(record["rounds"][place]) * int(record["every"]) for place in (change.after - 1, change.after))
+    before, since = (record.rounds[place] * record.every for place in (change.after - 1, change.after))
     return [
-        f"{record['target']} changed its behaviour between its answers number {before} and {since} "
+        f"{record.target} changed its behaviour between its answers number {before} and {since} "
         f"(p = {change.p:.2g}): answers from before and after are not of one model; set another version in its file "
         "and run again"
     ]
 
 
-def distances_of(record: Canaries) -> Float[np.ndarray, "images t t"]:
+def distances_of(record: CanaryRecord) -> Float[np.ndarray, "images t t"]:
     """Distances between the answers to each image in two rounds [images, rounds, rounds]."""
-    return np.array(record["distances"], dtype=np.float64)
+    return np.array(record.distances, dtype=np.float64)
 
 
-def tested(record: Canaries) -> Change:
+def tested(record: CanaryRecord) -> Change:
     """The test for a change, over all rounds, at the end of the run."""
     distances = distances_of(record)
     return _remembered(distances.tobytes(), distances.shape)

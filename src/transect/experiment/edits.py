@@ -227,7 +227,7 @@ def for_world(world: World, design: Design, check: EditCheck | None) -> EditChec
     requested = check is not None and not check.empty
     if not design.levels:
         if requested:
-            raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
+            raise BadInput("--check-… and --redraw apply to images whose attributes are set: give --vary or --steps")
         return None
     photographs = edited(world)
     if check is not None and check.redraw:

@@ -52,18 +52,18 @@ class MarksSettings:
 
     finder: Annotated[
         str,
-        Option("Of marks: whose are measured: network, dlib:FILE, onnx:FILE or mediapipe:FILE.", opens="model"),
+        Option("For marks: the finder to measure: network, dlib:FILE, onnx:FILE or mediapipe:FILE.", opens="model"),
     ] = "network"
     dataset: str | None = None
-    by: Annotated[str | None, Option("Of marks: a label of the data set, whose levels are compared.")] = None
-    subjects: Annotated[int, Option("Of marks: subjects of FaceWorld, each shown at four skin tones.")] = 100
+    by: Annotated[str | None, Option("For marks: compare the levels of this label of the data set.")] = None
+    subjects: Annotated[int, Option("For marks: subjects of FaceWorld, each shown at four skin tones.")] = 100
     image_size: Annotated[
-        int | None, Option("Of marks: width and height of the pictures, in pixels.", names=("--size",))
+        int | None, Option("For marks: width and height of the pictures, in pixels.", names=("--size",))
     ] = None
     threshold: Annotated[
         float | None,
         Option(
-            "Of marks: leave out pictures of a lower confidence, from 0 to 1; default: the finder's own.",
+            "For marks: leave out pictures with a lower confidence, from 0 to 1; default: the finder's own.",
             names=("--confidence",),
         ),
     ] = None

@@ -48,7 +48,7 @@ def give_name(target: Target, name: str, source: object) -> None:
 
 
 def resolve_targets(
-    targets: object, options: Mapping[str, Any] | None = None, names: Sequence[str] = ()
+    targets: object, options: Mapping[str, object] | None = None, names: Sequence[str] = ()
 ) -> list[Target]:
     """The targets that specs, callables or objects name. names: the user's own names, in their order."""
     named = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)

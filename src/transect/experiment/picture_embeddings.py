@@ -165,7 +165,7 @@ class Asked:
     engine: EngineSettings = field(default_factory=EngineSettings)
 
     @classmethod
-    def of(cls, given: TargetLike, preprocess: Any, engine: EngineSettings) -> Asked:
+    def of(cls, given: TargetLike, preprocess: object, engine: EngineSettings) -> Asked:
         """The target of a spec or object. Raises as `embedding_target`."""
         target = embedding_target(given, preprocess)
         return cls(target, recipe_of_embedding(given, target, preprocess), engine)
@@ -190,7 +190,7 @@ class Asking:
         """What the answers depend on; batch size and the share of failures that is allowed do not count."""
         from transect.targets.capabilities import describe
 
-        pictures: dict[str, Any] = {"column": self.column, "rows": len(self.stored), "sha256": _digest(self.stored)}
+        pictures: dict[str, object] = {"column": self.column, "rows": len(self.stored), "sha256": _digest(self.stored)}
         target = describe(self.target)
         if self.points is not None:
             pictures["landmarks_sha256"] = hashlib.sha256(np.ascontiguousarray(self.points).tobytes()).hexdigest()

@@ -87,7 +87,7 @@ def _files(stored: GeneratorDescription) -> list[str]:
     return [name for name, is_needed in needed.items() if is_needed]
 
 
-def descriptions(spec: RunSpec) -> list[Mapping[str, Any]]:
+def descriptions(spec: RunSpec) -> list[Mapping[str, object]]:
     """How the targets of a run describe themselves: those under audit, then those that check its images."""
     checks = spec.edits
     of_checks = [] if checks is None else [*checks.attributes.values(), checks.identity, checks.realism]
@@ -359,7 +359,7 @@ def _truth(stated: StatedTruth) -> Truth:
 
 
 def _edits(stored: EditsEntry, given: Given) -> EditCheck:
-    def opened(facts: Mapping[str, Any]) -> Target:
+    def opened(facts: Mapping[str, object]) -> Target:
         target = open_target(TargetDescription(facts), given)
         if target is None:
             raise BadInput(f"target {facts['name']} checks the images, and each call counts: give --budget CALLS")
@@ -387,7 +387,7 @@ def _changed(run: FinishedRun, again: study.Study, not_asked: tuple[str, ...]) -
     return of_versions(run.path, was, is_now)
 
 
-def of_versions(folder: Path, was: Mapping[str, Any], is_now: Mapping[str, Any]) -> tuple[Change, ...]:
+def of_versions(folder: Path, was: Mapping[str, object], is_now: Mapping[str, object]) -> tuple[Change, ...]:
     """What two descriptions of a run have otherwise. Raises BadInput for what no version explains."""
     found = list(changes(was, is_now))
     if others := [change for change in found if not _OF_VERSIONS.match(change.path)]:

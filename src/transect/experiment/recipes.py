@@ -127,7 +127,7 @@ def recipe_of_check(given: CheckSettings, opened: EditCheck) -> CheckSettings | 
     return given
 
 
-def embedding_target(target: TargetLike, preprocess: Any) -> Target:
+def embedding_target(target: TargetLike, preprocess: object) -> Target:
     """The target of a spec or object; one that does not state its task embeds."""
     from transect.targets import as_target, resolve
     from transect.targets.isolated import is_model
@@ -151,14 +151,14 @@ class EmbeddingRecipe:
     """How a worker opens the target of `embedding_target`: by its spec, and how pictures are prepared for it."""
 
     spec: str
-    preprocess: Any
+    preprocess: object
 
     def open(self) -> Target:
         """The target. Raises as opening it for the first time."""
         return embedding_target(self.spec, self.preprocess)
 
 
-def recipe_of_embedding(given: object, opened: Target, preprocess: Any) -> EmbeddingRecipe | None:
+def recipe_of_embedding(given: object, opened: Target, preprocess: object) -> EmbeddingRecipe | None:
     """How a worker opens a target; None where this process must ask it, as `recipe_of_target` has it."""
     recipe = recipe_of_target(given, opened, {"preprocess": preprocess})
     return None if recipe is None else EmbeddingRecipe(recipe.spec, preprocess)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, final
+from typing import Annotated, Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -122,8 +122,8 @@ class SearchOptions:
     space: Annotated[
         str,
         Option(
-            "attributes; conditions: levels only, each call a new subject, as McDuff et al. 2019; latent: attributes "
-            "and latent coordinates.",
+            "attributes; conditions: levels only, a new subject per call, as in McDuff et al. 2019; latent: "
+            "attributes and latent coordinates.",
             opens="value",
         ),
     ] = "attributes"
@@ -137,7 +137,7 @@ class SearchOptions:
     alpha: Annotated[float | None, Option("The weight in mcduff2019, 0 to 1; default 0.6.")] = None
     alpha_weighs: Annotated[
         str,
-        Option("What --alpha is the weight of: diversity (their Eq. 4), or failures (their Fig. 4a).", opens="value"),
+        Option("What --alpha weights: diversity (their Eq. 4), or failures (their Fig. 4a).", opens="value"),
     ] = "diversity"
     by: Annotated[
         tuple[str, ...],
@@ -170,27 +170,25 @@ class SearchOptions:
             opens="data",
         ),
     ] = None
-    target: ModelSettings | Mapping[str, Any] = field(default_factory=ModelSettings)
-    name: Annotated[str | None, Option("Your own name of the target, for tables and headings.", opens="value")] = None
+    target: ModelSettings | Mapping[str, object] = field(default_factory=ModelSettings)
+    name: Annotated[str | None, Option("Name of the target in tables and headings.", opens="value")] = None
     questions: Annotated[
         str | Path | None,
         Option(
-            "Of a model that answers in words: what to ask, a TOML file or a built-in set.", str | None, opens="data"
+            "For a model that answers in words: the questions, a TOML file or a built-in set.", str | None, opens="data"
         ),
     ] = None
-    question: Annotated[
-        str, Option("The one question of --questions that is asked, where there are several.", opens="value")
-    ] = ""
+    question: Annotated[str, Option("The question to ask, if --questions has several.", opens="value")] = ""
     outcome: Annotated[
         str,
         Option(
-            "Of words: what counts as a failure: refusal (default without --truth), hedge, unreadable, answer, error, "
-            "option:NAME or code:NAME, in half of an image's wordings or more.",
+            "For models that answer in words, what counts as a failure: refusal (default without --truth), hedge, "
+            "unreadable, answer, error, option:NAME or code:NAME, in half of an image's wordings or more.",
             opens="value",
         ),
     ] = ""
 
-    def how_read(self) -> Mapping[str, Any]:
+    def how_read(self) -> Mapping[str, object]:
         """How the target's answers are read, as `resolve_targets` takes it."""
         return self.target.options() if isinstance(self.target, ModelSettings) else self.target
 
@@ -384,6 +382,5 @@ def _check_method(options: SearchOptions, goal: str) -> None:
     given = {"--alpha": alpha is not None, "--alpha-weighs": options.alpha_weighs != "diversity"}
     for option in (name for name, is_given in given.items() if is_given and method != "mcduff2019"):
         raise BadInput(
-            f"{option}: expected the method mcduff2019, whose weight it is, got {method}; name it, or leave {option} "
-            "out"
+            f"{option}: it applies to --method mcduff2019, got {method}; choose that method, or leave {option} out"
         )

@@ -80,7 +80,7 @@ class WorldSettings:
     population: Annotated[
         str | None,
         Option(
-            "Where subjects are drawn from: a shipped population or a TOML file; see the how-to. Default balanced.",
+            "Where subjects are drawn from: a built-in population or a TOML file. Default balanced.",
             opens="data",
         ),
     ] = None
@@ -113,7 +113,7 @@ class WorldSettings:
     photographs: Annotated[
         str | Path | None,
         Option(
-            "Of --latents: the folder or READER:PATH that was inverted, kept outside --mask, bitwise.",
+            "For --latents: the inverted photographs, a folder or READER:PATH, kept bitwise outside --mask.",
             str,
             rare=True,
             opens="data",
@@ -122,7 +122,8 @@ class WorldSettings:
     mask: Annotated[
         str | None,
         Option(
-            "Of --photographs: where the generator's image stands, as face@dataset, ellipse:X,Y,RX,RY or folder:PATH.",
+            "For --photographs: the area of the generator's image, such as face@dataset, ellipse:X,Y,RX,RY or "
+            "folder:PATH.",
             metavar="MASK",
             rare=True,
             opens="data",

@@ -111,8 +111,8 @@ def open_encoder(file: Path, generator: Invertible, space: str, device: str = "c
         )
     if made_for and made_for != facts.get("weights_sha256", made_for):
         raise BadInput(
-            f"{file}: expected an encoder of {generator.name}, found that of the generator {made_for[:12]}…;"
-            " make one: transect train encoder"
+            f"{file}: expected an encoder of {generator.name}, found one of the generator {made_for[:12]}…; make one: "
+            "transect train encoder"
         )
     return TrainedEncoder(encoder, generator, space)
 

@@ -23,7 +23,7 @@ ImagesToRead = Annotated[
 CodesFolder = Annotated[
     str | Path, Option("The folder of latents, reconstructions, summary, sheet and page.", opens="write")
 ]
-Fitted = Annotated[bool, Option("Cut the middle square of images of another size, and resize it.")]
+Fitted = Annotated[bool, Option("Crop images of another size to the central square, and resize it.")]
 Device = Annotated[str, Option("Where images are computed: cpu, cuda, cuda:1, …", opens="value")]
 
 
@@ -40,7 +40,7 @@ class EncodeOptions:
     distance: Annotated[
         str,
         Option(
-            "Perceptual distance: features (shipped, trained on FaceWorld), vgg16 (with --weights), pixels.",
+            "Perceptual distance: features (built-in, trained on FaceWorld), vgg16 (with --weights), pixels.",
             opens="value",
         ),
     ] = "features"
@@ -75,7 +75,7 @@ class InvertOptions(EncodeOptions):
     ] = 1.0
     precision: Annotated[
         Literal["full", "mixed"],
-        Option("full, or mixed: the first half of the steps in bfloat16, faster where the processor has it."),
+        Option("full, or mixed: the first half of the steps in bfloat16, faster if the processor supports it."),
     ] = "full"
     batch: Annotated[int, Option("Images at a time; more is faster and takes more memory.", least=1)] = 16
     plateau: Annotated[
@@ -87,8 +87,8 @@ class InvertOptions(EncodeOptions):
     ] = PLATEAU
     marks: Annotated[
         str | None,
-        Option("Of faceworld: who finds the 68 points, as network (default), dataset or dlib:FILE.", opens="model"),
+        Option("For faceworld: the finder of the 68 points, network (default), dataset or dlib:FILE.", opens="model"),
     ] = None
     size: Annotated[
-        int | None, Option("Of faceworld: width and height of the twins' pictures in pixels; default 128.")
+        int | None, Option("For faceworld: width and height of the twins' pictures in pixels; default 128.")
     ] = None

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar, final
+from typing import Final, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -132,8 +132,8 @@ class TwinParts:
         """The rows of these photographs, each from its own alone."""
         return pa.Table.from_pylist([self._row(sitter) for sitter in sitters], schema=SCHEMA)
 
-    def _row(self, sitter: Sitter) -> dict[str, Any]:
-        row: dict[str, Any] = {"id": sitter.name, "reason": sitter.reason, "confidence": sitter.confidence}
+    def _row(self, sitter: Sitter) -> dict[str, object]:
+        row: dict[str, object] = {"id": sitter.name, "reason": sitter.reason, "confidence": sitter.confidence}
         if sitter.pixels is None or sitter.points is None:
             return row
         fitted = twin(sitter.pixels, sitter.points, self.fitting)
@@ -321,7 +321,7 @@ def pictures_table(fitted: pa.Table, labelled: LabelledImages | None, ids: list[
     place = {name: row for row, name in enumerate(ids)}
     rows = np.array([place[name] for name in fitted["id"].to_pylist()], dtype=np.int64)
     kinds = ((PHOTOGRAPH, "landmarks"), (RENDERED, "twin_landmarks"))
-    both: dict[str, list[Any]] = {"id": [], "image": [], SHOWN: [], "landmarks": []}
+    both: dict[str, list[object]] = {"id": [], "image": [], SHOWN: [], "landmarks": []}
     for row in fitted.to_pylist():
         for kind, points in kinds:
             both["id"].append(row["id"] if kind == PHOTOGRAPH else f"{row['id']} {RENDERED}")
@@ -329,7 +329,7 @@ def pictures_table(fitted: pa.Table, labelled: LabelledImages | None, ids: list[
             both[SHOWN].append(kind)
             both["landmarks"].append(row[points])
     people = rows if labelled is None else np.array(labelled.subjects, dtype=np.int64)[rows]
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         "id": pa.array(both["id"], pa.string()),
         "image": pa.array(both["image"], pa.binary()),
         "landmarks": pa.array(both["landmarks"], pa.list_(pa.float64())),

@@ -209,7 +209,7 @@ class AnnotationProject(Result):
         beside: str | Sequence[str] = (),
         by: str = "",
     ) -> RaterReport:
-        """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
+        """Write the page about the raters: agreement, answers along transects, faces by score, largest deviations.
 
         out: a folder, by default RUN/annotations. scale: of answers. prune: rules such as "fakeness>=0.75" whose images
         are marked. beside: other rated images, as `annotate` takes them, whose distributions of answers stand beside
@@ -323,10 +323,11 @@ DATABASE: Final = Option(
     "A file or postgresql://user@host/name; default in RUN/annotations/ or annotations-NAME/.",
 )
 QUESTIONS: Final = Option(
-    "paper (default), monk, pairs, same-person, quality, edits or a TOML file; repeat. Fixed once used."
+    "paper (default), monk, pairs, same-person, quality, edits or a TOML file; repeatable. Fixed once used."
 )
 PHOTOGRAPHS: Final = Option(
-    "Of an inversion: the photographs, a folder or READER:PATH, to rate pairs of both. Fixed at the first use."
+    "For an inversion: its photographs, a folder or READER:PATH, to rate pairs of original and inverted. Fixed at "
+    "first use."
 )
 
 
@@ -418,7 +419,7 @@ class AnnotateInvite(_Asking[Invitations]):
 class AnnotateExport(_Asking[Mapping[str, Any]]):
     """Write answers, or tasks for other services, to files."""
 
-    out: Annotated[Path | None, Option("Output file; default by format, beside the database.", opens="write")] = None
+    out: Annotated[Path | None, Option("Output file; default by format, next to the database.", opens="write")] = None
     kind: Annotated[
         str,
         Option(
@@ -435,7 +436,7 @@ class AnnotateExport(_Asking[Mapping[str, Any]]):
         str, Option("For mturk, ground-truth and label-studio: start of the addresses of pictures.")
     ] = ""
 
-    def compute(self) -> Mapping[str, Any]:
+    def compute(self) -> Mapping[str, object]:
         """What was written; bad options are refused before the database is made."""
         rated = self.project
         from transect.annotation import progress
@@ -470,7 +471,7 @@ class ImportedAnswers:
 @final
 @dataclass(frozen=True)
 class AnnotateImport(_Asking[ImportedAnswers]):
-    """Import answers from a file: all or none, and no answer twice."""
+    """Import answers from a file, all or none; no answer is imported twice."""
 
     file: Annotated[Path, Option("The file of answers.", metavar="FILE", argument=True)]
     kind: Annotated[
@@ -486,7 +487,7 @@ class AnnotateImport(_Asking[ImportedAnswers]):
 @final
 @dataclass(frozen=True)
 class AnnotateAgreement(_OfRun[Agreement]):
-    """Measure how far raters agree with each other, with known answers and with themselves."""
+    """Measure how well raters agree with each other, with known answers and with themselves."""
 
     def compute(self) -> Agreement:
         """The figures of every question and rater."""
@@ -512,23 +513,23 @@ class AnnotateAgreement(_OfRun[Agreement]):
 @final
 @dataclass(frozen=True)
 class AnnotateReport(_OfRun[Mapping[str, Any]]):
-    """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
+    """Write the page about the raters: agreement, answers along transects, faces by score, largest deviations.
 
     Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
     """
 
-    out: Annotated[Path | None, Option("The folder of the page; default beside the database.", opens="write")] = None
-    scale: Annotated[str, Option("Of answers: attribute (its units) or unit (0 to 1).")] = "attribute"
+    out: Annotated[Path | None, Option("The folder of the page; default next to the database.", opens="write")] = None
+    scale: Annotated[str, Option("For answers: attribute (its units) or unit (0 to 1).")] = "attribute"
     prune: Annotated[
-        Sequence[str], Option("Mark images that such a rule leaves out, e.g. 'fakeness>=0.75'; repeat.")
+        Sequence[str], Option("Mark images that this rule leaves out, e.g. 'fakeness>=0.75'; repeatable.")
     ] = ()
     beside: Annotated[
         Sequence[str],
-        Option("Other rated images, as RUN: distributions of all answers, set beside set; repeat."),
+        Option("Other rated images, as RUN: compare the distributions of all answers; repeatable."),
     ] = ()
     by: Annotated[str, Option("Distributions by this question, in two halves of its scale.")] = ""
 
-    def compute(self) -> Mapping[str, Any]:
+    def compute(self) -> Mapping[str, object]:
         """The page, written, and its counts."""
         page = self.project.raters_page(self.out, self.scale, self.prune, self.beside, self.by)
         return {"report": str(page.path), **page.facts}
@@ -549,11 +550,11 @@ class AnnotateMachine(_Unopened[Mapping[str, Any]]):
     ] = "attributes"
     questions: Annotated[Sequence[str], QUESTIONS] = ("paper",)
     out: Annotated[
-        Path | None, Option("CSV or Parquet; default machine.parquet beside the database.", opens="write")
+        Path | None, Option("CSV or Parquet; default machine.parquet next to the database.", opens="write")
     ] = None
     device: Annotated[str, Option("Where the network runs: cpu, cuda and so on.")] = "cpu"
 
-    def compute(self) -> Mapping[str, Any]:
+    def compute(self) -> Mapping[str, object]:
         """The answers, written."""
         from transect.annotation.machine import write
 
@@ -572,7 +573,7 @@ class WrittenQuestions:
 @final
 @dataclass(frozen=True)
 class AnnotateQuestions(_Unopened[WrittenQuestions]):
-    """Write questions about the quality of a run's images and about each attribute that it set (McDuff et al. 2019).
+    """Write questions about the quality of a run's images and about each varied attribute (McDuff et al. 2019).
 
     Read the wording, change it where you like, and give the file to: transect annotate serve RUN --questions OUT.
     """
@@ -656,7 +657,7 @@ same_person = function(AnnotateSamePerson, "same_person")
 @final
 @dataclass(frozen=True)
 class AnnotateJudge(_OfRun[Mapping[str, JudgeAgreement]]):
-    """Measure how far a run's judge model agrees with people's codes of its texts (RUN: texts:FOLDER).
+    """Measure how well a run's judge model agrees with people's codes of its texts (RUN: texts:FOLDER).
 
     Writes judge_agreement.json into the run's folder, which its report reads.
     """
@@ -740,7 +741,7 @@ def serve(context: typer.Context, json: Json = False, **given: object) -> None: 
 def _announce(address: str, host: str, port: int, password: str | None, as_json: bool) -> None:
     from transect.annotation.server.listening import LOOPBACK
 
-    open_to = "this machine alone" if host in LOOPBACK else "every machine that reaches this one"
+    open_to = "only this machine" if host in LOOPBACK else "every machine that reaches this one"
     if as_json:
         facts = {"url": address, "admin": f"{address}/admin", "host": host, "port": port, "password": password}
         say(dumps(facts, None))

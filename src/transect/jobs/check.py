@@ -11,7 +11,14 @@ import pyarrow as pa
 
 from transect.analysis.requirements import records
 from transect.analysis.requirements.records import Requirement
-from transect.analysis.requirements.result import CheckNumbers, check_run, requirements_table, summary, write_outputs
+from transect.analysis.requirements.result import (
+    CheckNumbers,
+    check_run,
+    requirements_picture,
+    requirements_table,
+    summary,
+    write_outputs,
+)
 from transect.job import Content, Job, Option, function
 from transect.runs import working_folders
 from transect.runs.json_records import plain
@@ -45,12 +52,7 @@ class Check(Job[CheckNumbers]):
     ]
     requirements: Annotated[
         str | Path | Requirement | Sequence[Requirement],
-        Option(
-            "A TOML file of requirements, such as the study file.",
-            Path,
-            metavar="FILE",
-            opens="data",
-        ),
+        Option("A TOML file of requirements, such as the study file.", Path, metavar="FILE", opens="data"),
     ]
     _: KW_ONLY
     junit: Annotated[
@@ -77,7 +79,8 @@ class Check(Job[CheckNumbers]):
     def content(self, numbers: CheckNumbers) -> Content:
         """How many requirements are met, and a row for each and each model."""
         return Content(
-            title="Requirements",
+            title=f"Requirements of {Path(numbers.run).name}",
+            picture=requirements_picture(numbers.requirements),
             answer=[summary(numbers.requirements)],
             table=requirements_table(numbers.requirements),
             rows=pa.Table.from_pylist([dict(plain(row)) for row in numbers.requirements]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ from transect.analysis.compared.conclusions import (
     sized_interval,
 )
 from transect.analysis.compared.measuring import shifted
+from transect.effects.outcomes import WORSE_WHEN_LARGER
 from transect.job import Content, Job, Option, Out, function
 from transect.records import Estimate
 from transect.reports import blocks
@@ -43,7 +45,7 @@ from transect.reports.blocks import Block, Folded, Heading, Paragraph, Part, Sec
 from transect.reports.builder import data_address
 from transect.reports.columns import Column, Table
 from transect.reports.drawing.svg import joined, tag
-from transect.reports.next_steps import Step, gate, listed
+from transect.reports.next_steps import HERE, Step, gate, listed
 from transect.reports.wording import outcome_words
 from transect.runs import report_options, working_folders
 from transect.runs.json_records import plain
@@ -68,12 +70,6 @@ _METHOD: Final = (
 )
 
 
-_STEPS: Final = (
-    Step("Look at the images on which they differ:", ["transect view RUNS"]),
-    gate("Fail the build of a model that is worse than the reference:", no_worse_than="REFERENCE", outcome="error"),
-)
-
-
 @final
 @dataclass(frozen=True)
 class Compare(Job[CompareNumbers]):
@@ -90,8 +86,8 @@ class Compare(Job[CompareNumbers]):
     runs: Annotated[
         str | Path | Sequence[str | Path],
         Option(
-            "Finished runs of an audit on the same images, the baseline first, or addresses as s3://…; one with "
-            "several targets.",
+            "Finished audits on the same images, the baseline first (folders or addresses such as s3://…), or one "
+            "with several targets.",
             list[str],
             metavar="RUN...",
             argument=True,
@@ -102,7 +98,7 @@ class Compare(Job[CompareNumbers]):
     targets: Annotated[
         Sequence[str],
         Option(
-            "Compare only this target of the runs; repeat it. By default all of them.",
+            "Compare only this target; repeatable; default all.",
             names=("--target",),
             opens="value",
         ),
@@ -110,7 +106,7 @@ class Compare(Job[CompareNumbers]):
     margin: Annotated[
         float | str | Sequence[str],
         Option(
-            "Smallest difference that matters, for all rates (0.02) or one outcome (miss=0.01); repeat it. By default "
+            "Smallest difference that matters, for all rates (0.02) or one outcome (miss=0.01); repeatable; default "
             "that of the first run.",
             opens="value",
         ),
@@ -128,6 +124,14 @@ class Compare(Job[CompareNumbers]):
     def _places(self) -> Sequence[str | Path]:
         return [self.runs] if isinstance(self.runs, str | Path) else self.runs
 
+    def _steps(self, numbers: CompareNumbers) -> Iterator[Step]:
+        first, *_, last = map(str, (*self._places(), self._places()[-1]))
+        yield Step("Look at the images of the last run:", [f"transect view {shlex.quote(last)}"])
+        outcome = next((row.outcome for row in numbers.rows if row.outcome in WORSE_WHEN_LARGER), "")
+        if outcome and first != last:
+            words = "Fail the build of a model that is worse than the reference:"
+            yield gate(words, last, no_worse_than=first, outcome=outcome)
+
     def content(self, numbers: CompareNumbers) -> Content:
         """Who is better on what, and the images on which they differ."""
         set_levels = any(not row.observed for row in numbers.rows)
@@ -144,7 +148,7 @@ class Compare(Job[CompareNumbers]):
                 *associations(numbers.rows),
                 *(f"Not compared: {note}." for note in numbers.notes),
             ],
-            first=[*listed(_STEPS), *_images(numbers), *limits],
+            first=[*listed(list(self._steps(numbers)), HERE), *_images(numbers), *limits],
             parts=(
                 Part("verdicts", "All verdicts", tuple(_verdicts(numbers))),
                 Part("images", "Images on which they differ", (_counts(numbers),)),
@@ -307,8 +311,8 @@ def _counts(numbers: CompareNumbers) -> Table[DifferingAnswers]:
         Column("outcome", lambda row: outcome_words(row.outcome)),
         Column("study", "study"),
         Column("images of both", "images", "count"),
-        Column(f"larger for {reference}", "only_reference", "count"),
-        Column("larger for the model", "only_model", "count"),
+        Column(f"{reference} is higher", "only_reference", "count"),
+        Column("the model is higher", "only_model", "count"),
     ]
     return Table("Images on which the models differ", numbers.disagreements, columns)
 

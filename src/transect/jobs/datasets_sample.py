@@ -1,4 +1,4 @@
-"""Render small data to try matching, recognition, leakage and audits of photographs on, in under a minute.
+"""Render small data for trying matching, recognition, leakage and audits of photographs, in under a minute.
 
 DIR/README.md says what each file holds. Nothing in it is a photograph.
 """

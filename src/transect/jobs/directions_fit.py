@@ -1,4 +1,4 @@
-"""Fit a direction per attribute, measure it on labels that it did not see, and write it.
+"""Fit a direction per attribute, evaluate it on held-out labels, and write it.
 
 Ridge regression for continuous attributes (R²), logistic regression or a linear support vector machine for binary ones
 (balanced accuracy), on 80 % of the labels. With --latents, all inverted photographs are the subjects, and a table's
@@ -71,9 +71,9 @@ class DirectionsOptions:
     al. 2020 state levels).
     """
 
-    labelled_by: Annotated[str, Option("Who gave a table's labels: people, or model:NAME (reports then warn).")] = ""
+    labelled_by: Annotated[str, Option("Source of a table's labels: people, or model:NAME (reports then warn).")] = ""
     population: Annotated[
-        str | None, Option("FaceWorld's population: a shipped name or a TOML file.", default="balanced")
+        str | None, Option("FaceWorld's population: a built-in name or a TOML file.", default="balanced")
     ] = None
     image_size: Annotated[
         int | None,
@@ -84,8 +84,8 @@ class DirectionsOptions:
     values: Annotated[
         Literal["label", "decision"],
         Option(
-            "Of continuous attributes: label (in the label's unit), or decision (signed distance from the hyperplane, "
-            "as of binary ones)."
+            "For continuous attributes: label (in the label's unit), or decision (signed distance from the "
+            "hyperplane, as for binary ones)."
         ),
     ] = "label"
 
@@ -133,18 +133,18 @@ class Directions(Job[DirectionsNumbers]):
     attributes: Annotated[
         str | Sequence[str],
         Option(
-            "What to fit: NAME, or NAME compared with a value, as 'smile>0.5' or 'hat==cap'; repeat. Default: every "
-            "column of a table. With target: the attribute that the target predicts.",
+            "What to fit: NAME, or NAME compared with a value, as 'smile>0.5' or 'hat==cap'; repeatable. Default: "
+            "every column of a table. With target: the attribute that the target predicts.",
             names=("--attribute",),
         ),
     ] = ()
     _: KW_ONLY
     balance: Annotated[
         str | Sequence[str],
-        Option("Balance a binary attribute's classes on this other one, as 'face_shape>0.5'; repeat."),
+        Option("Balance a binary attribute's classes on this other one, as 'face_shape>0.5'; repeatable."),
     ] = ()
     method: Annotated[
-        str | None, Option("Of binary attributes: logistic (default) or svm, or ridge. Continuous ones: ridge.")
+        str | None, Option("For binary attributes: logistic (default), svm or ridge; for continuous ones: ridge.")
     ] = None
     latents: Annotated[
         str | Path | None,

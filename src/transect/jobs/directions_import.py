@@ -1,6 +1,6 @@
-"""Take directions that others fitted, as InterFaceGAN's boundaries, for audits along them.
+"""Import directions that others fitted, such as InterFaceGAN's boundaries, for audits along them.
 
-Values are signed distances from the hyperplane. No label is known, so that their quality is unknown.
+Values are signed distances from the hyperplane. Their labels are unknown, and so is their quality.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Directions(Job[DirectionsNumbers]):
     attributes: Annotated[
         str | Sequence[str],
         Option(
-            "Name of each normal, in order; of arrays with names NAME, or NAME=ITS_NAME; repeat.",
+            "Name of each normal, in order; of arrays with names NAME, or NAME=ITS_NAME; repeatable.",
             list[str],
             names=("--attribute",),
         ),
@@ -76,7 +76,7 @@ class Directions(Job[DirectionsNumbers]):
     source: Annotated[
         str,
         Option(
-            "Who gave the labels that others fitted: people, or model:NAME (reports then warn).",
+            "Source of the labels behind the directions: people, or model:NAME (reports then warn).",
             names=("--labelled-by",),
         ),
     ] = ""

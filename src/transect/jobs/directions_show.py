@@ -1,4 +1,4 @@
-"""Show the directions of a file: how well they predict, their ranges, where they come from."""
+"""Show the directions in a file: how well they predict, their ranges, their source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Directions(Job[DirectionsNumbers]):
     file: Annotated[
         str | Path,
         Option(
-            "A file of directions, or reference: those that ship.", str, metavar="FILE", argument=True, opens="data"
+            "A file of directions, or reference: the built-in ones.", str, metavar="FILE", argument=True, opens="data"
         ),
     ]
 

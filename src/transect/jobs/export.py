@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, final
+from typing import Annotated, ClassVar, Literal, final
 
 import pyarrow as pa
 
 from transect.job import Content, Job, Option, function
 from transect.reports.columns import Column, Table
 from transect.reports.exports import formats, model_card, performance_variation, technical_file
-from transect.reports.exports.result_texts import results_of, tables_of, write_csv, write_parquet
+from transect.reports.exports.result_texts import content_of, results_of, tables_of, write_csv, write_parquet
 from transect.runs import working_folders
+from transect.runs.folder import begun
 from transect.runs.wording import counted
 
 Format = Literal[
@@ -99,7 +99,7 @@ class Export(Job[ExportNumbers]):
         results = results_of(run)
         if self.to == "mlflow":
             return formats.to_mlflow(results, run, out, self.project)
-        return formats.to_wandb(results, tables_of(results), run, out, self.project)
+        return formats.to_wandb(results, tables_of(content_of(run)), run, out, self.project)
 
     def _written(self, run: Path, out: Path) -> list[Path]:
         if self.to == "figures":
@@ -112,8 +112,11 @@ class Export(Job[ExportNumbers]):
         if self.to == "model-card":
             return model_card.write(results, self.model, out)
         if self.to == "technical-file":
-            return technical_file.write(results, self.model, out)
-        return _TABLES[self.to](results, out)
+            return technical_file.write(results, self.model, out, begun(run))
+        if self.to == "latex":
+            return formats.write_latex(results, out)
+        write_tables = write_csv if self.to == "csv" else write_parquet
+        return write_tables(tables_of(content_of(run)), out)
 
     def content(self, numbers: ExportNumbers) -> Content:
         """What was written, and where."""
@@ -133,9 +136,3 @@ class Export(Job[ExportNumbers]):
 
 
 export = function(Export)
-
-_TABLES: Final[Mapping[str, Callable[[dict[str, Any], Path], list[Path]]]] = {
-    "csv": lambda results, out: write_csv(tables_of(results), out),
-    "parquet": lambda results, out: write_parquet(tables_of(results), out),
-    "latex": formats.write_latex,
-}

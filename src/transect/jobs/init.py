@@ -1,7 +1,7 @@
 """Ask five questions and write a commented study file for `transect audit --config`.
 
-An answer that is given as an option is not asked for. Without a terminal nothing is asked: the target must be given,
-and the others are those of the preset.
+Answers given as options are not asked for. Without a terminal nothing is asked: give the target; the preset gives the
+other answers.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import json as encoding
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar, final
+from typing import Annotated, Any, Final, Protocol, TypeVar, final
 
 import typer
 
-from transect.console.options import Json
+from transect import options
+from transect.console.options import Json, with_options
 from transect.designs.levels import parse_vary
 from transect.effects.outcomes import Truth
 from transect.errors import BadInput
@@ -26,6 +27,7 @@ from transect.experiment.audit_request import AuditRequest, with_settings
 from transect.experiment.opened_targets import resolve_targets
 from transect.experiment.presets import Preset, with_preset
 from transect.generators.faceworld.attributes import ATTRIBUTES
+from transect.job import Option, function
 from transect.runs.folder import slug, write_atomically
 from transect.runs.json_records import dumps
 from transect.runs.table_inputs import as_names
@@ -34,6 +36,15 @@ from transect.targets.words.speakers import question_set
 from transect.texts import say, whole_number
 
 T = TypeVar("T")
+
+
+class Ask(Protocol):
+    """Finds the answer to a question: option and question as shown, the usual answer, and what reads an answer."""
+
+    def __call__(self, option: str, question: str, default: str, read: Callable[[str], T], /) -> T:
+        """The answer, as `read` gives it. Raises what `read` does."""
+
+
 NONE: Final = "none"
 """Instead of a truth, where errors are not to be counted."""
 IN_WORDS: Final = "face-attribute"
@@ -61,57 +72,6 @@ class WrittenStudy:
     file: Path
     images: int
     calls: int
-
-
-def init(
-    file: str | Path,
-    target: str,
-    *,
-    preset: str | None = None,
-    vary: str | Sequence[str] | None = None,
-    truth: str | Sequence[str] | None = None,
-    subjects: int | None = None,
-    questions: str | None = None,
-    overwrite: bool = False,
-) -> WrittenStudy:
-    """Write a commented TOML file that `transect audit --config` runs as it is.
-
-    target: a spec, see `transect list targets`. preset: the kind of model, by default the first that fits the target's
-    task. vary, truth, subjects: by default those of the preset. questions: for a model that answers in words.
-    overwrite: replace a file that is there.
-
-    Raises BadInput for a file that is there, and what `audit_cost` raises of the study; nothing is written then.
-    """
-    check_new(Path(file), overwrite)
-    answers = usual(target, presets.preset(preset or fitting(target, questions or "")), questions or "")
-    answers = answers if vary is None else replace(answers, vary=as_names(vary))
-    answers = answers if truth is None else replace(answers, truth=as_names(truth))
-    return write(Path(file), answers if subjects is None else replace(answers, subjects=subjects))
-
-
-def usual(target: str, chosen: Preset, questions: str = "") -> Answers:
-    """The answers of a preset; of questions, which have no right answer that a preset knows, without a truth."""
-    settings: Mapping[str, Any] = chosen.settings
-    truth = () if questions else tuple(settings.get("truth", ()))
-    return Answers(target, chosen.name, tuple(settings["vary"]), truth, settings["subjects"], questions)
-
-
-def levels_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """The texts themselves, which name what FaceWorld can vary. Raises BadInput or UnknownName otherwise."""
-    parse_vary(texts, ATTRIBUTES)
-    return tuple(texts)
-
-
-def truth_of(text: str) -> tuple[str]:
-    """The text itself, a truth about FaceWorld's people. Raises BadInput or UnknownName otherwise."""
-    Truth.parse(text, {attribute.name: attribute for attribute in ATTRIBUTES})
-    return (text,)
-
-
-def check_new(file: Path, overwrite: bool) -> None:
-    """Raises BadInput where the file is there and is not to be replaced."""
-    if file.exists() and not overwrite:
-        raise BadInput(f"{file}: expected a new file, found one; choose another name, or replace it with --overwrite")
 
 
 def fitting(target: str, questions: str = "") -> str:
@@ -204,49 +164,6 @@ def _quoted(text: str) -> str:
     return encoding.dumps(text).replace("\x7f", "\\u007f")
 
 
-def command(
-    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The TOML file to write.")] = Path("study.toml"),
-    target: Annotated[str | None, typer.Option(help="The model to audit; see: transect list targets.")] = None,
-    questions: Annotated[
-        str | None,
-        typer.Option(help="For a model that answers in words: what to ask, a TOML file or a built-in set."),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(help="The kind of model: face-detector, face-attribute, face-recognition or classifier."),
-    ] = None,
-    vary: Annotated[
-        list[str] | None, typer.Option(help="What to set: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeatable.")
-    ] = None,
-    truth: Annotated[
-        str | None, typer.Option(help="The right answer: 'smile>0.5', an attribute, face, or none.")
-    ] = None,
-    subjects: Annotated[int | None, typer.Option(help="Rendered people.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
-    json: Json = False,
-) -> None:
-    """Ask for what is not given; without a terminal nothing is asked, and what is not given is the preset's."""
-    check_new(file, overwrite)
-    ask = _ask if sys.stdin.isatty() else _default
-    chosen_questions = questions or ""
-    target = target or ask("--target", "1/5 Which model? (see: transect list targets)", "", _known(chosen_questions))
-    kinds = f"2/5 What kind of model is it? ({', '.join(presets.NAMES)})"
-    chosen = presets.preset(preset or ask("--preset", kinds, fitting(target, chosen_questions), _preset))
-    of_preset = usual(target, chosen, chosen_questions)
-    which = "3/5 What shall vary? (several with spaces between)"
-    varied = vary or ask("--vary", which, shlex.join(of_preset.vary), _vary)
-    question = "4/5 What is the right answer? ('smile>0.5', an attribute, face, or none)"
-    right = _truth(truth) if truth else ask("--truth", question, " ".join(of_preset.truth) or NONE, _truth)
-    stated = None if subjects is None else _count(str(subjects))
-    people = stated or ask("--subjects", "5/5 How many subjects?", str(of_preset.subjects), _count)
-    written = write(file, Answers(target, chosen.name, tuple(varied), right, people, chosen_questions))
-    if json:
-        say(dumps(written))
-        return
-    images, calls = counted(written.images, "image"), counted(written.calls, "call")
-    say(f"{file}: {images}, {calls}; run it: transect audit --config {shlex.quote(str(file))}")
-
-
 def _ask(_: str, question: str, default: str, read: Callable[[str], T]) -> T:
     """What was answered at the terminal; asked again where it does not fit, with the reason."""
     while True:
@@ -258,7 +175,7 @@ def _ask(_: str, question: str, default: str, read: Callable[[str], T]) -> T:
 
 def _default(option: str, _: str, default: str, read: Callable[[str], T]) -> T:
     if not default:
-        raise BadInput(f"{option}: expected it, since there is no terminal to ask at; give it")
+        raise BadInput(f"{option}: required, since there is no terminal to ask at; give it")
     return read(default)
 
 
@@ -270,20 +187,20 @@ def _known(questions: str) -> Callable[[str], str]:
     return read
 
 
-def _preset(text: str) -> str:
-    return presets.preset(text).name
-
-
 def _vary(text: str) -> tuple[str, ...]:
     try:
         words = shlex.split(text)
     except ValueError:
         raise BadInput(f"--vary: expected quotes in pairs, got {text!r}; close or drop the quote") from None
-    return levels_of(words)
+    parse_vary(words, ATTRIBUTES)
+    return tuple(words)
 
 
 def _truth(text: str) -> tuple[str, ...]:
-    return () if text == NONE else truth_of(text)
+    if text == NONE:
+        return ()
+    Truth.parse(text, {attribute.name: attribute for attribute in ATTRIBUTES})
+    return (text,)
 
 
 def _count(text: str) -> int:
@@ -291,3 +208,86 @@ def _count(text: str) -> int:
     if not number:
         raise BadInput(f"subjects: expected a whole number of 1 or more, got {text[:40]!r}")
     return number
+
+
+@final
+@dataclass(frozen=True)
+class Init:
+    """Write a commented TOML file that `transect audit --config` runs as it is.
+
+    target: a spec, see `transect list targets`. preset: the kind of model, by default the first that fits the target's
+    task. vary, truth, subjects: by default those of the preset. questions: for a model that answers in words.
+    overwrite: replace a file that is there.
+
+    Raises BadInput for a file that is there, and what `audit_cost` raises of the study; nothing is written then.
+    """
+
+    file: Annotated[
+        str | Path, Option("The TOML file to write.", Path, metavar="[FILE]", argument=True, default=Path("study.toml"))
+    ]
+    target: Annotated[str, Option("The model to audit; see: transect list targets.", needed=False)]
+    _: KW_ONLY
+    questions: Annotated[
+        str | None, Option("For a model that answers in words: what to ask, a TOML file or a built-in set.")
+    ] = None
+    preset: Annotated[
+        str | None, Option("The kind of model: face-detector, face-attribute, face-recognition or classifier.")
+    ] = None
+    vary: Annotated[
+        str | Sequence[str] | None, Option("What to set: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeatable.")
+    ] = None
+    truth: Annotated[
+        str | Sequence[str] | None,
+        Option("The right answer: 'smile>0.5', an attribute, face, or none.", str, read=_truth),
+    ] = None
+    subjects: Annotated[int | None, Option("Rendered people.", least=1)] = None
+    overwrite: Annotated[bool, Option("Replace an existing file.")] = False
+
+    def result(self) -> WrittenStudy:
+        """The file, written; nothing is asked."""
+        return self.written(_default)
+
+    def written(self, ask: Ask) -> WrittenStudy:
+        """The file, written after what is not given was asked for."""
+        options.check(self)
+        file, questions = Path(self.file), self.questions or ""
+        if file.exists() and not self.overwrite:
+            raise BadInput(
+                f"{file}: expected a new file, found one; choose another name, or replace it with --overwrite"
+            )
+        target = self.target or ask("--target", "1/5 Which model? (see: transect list targets)", "", _known(questions))
+        kinds = f"2/5 What kind of model is it? ({', '.join(presets.NAMES)})"
+        if self.preset is None:
+            chosen = ask("--preset", kinds, fitting(target, questions), presets.preset)
+        else:
+            chosen = presets.preset(self.preset)
+        return write(file, self._answers(target, chosen, ask))
+
+    def _answers(self, target: str, chosen: Preset, ask: Ask) -> Answers:
+        """Those that are given, those that are asked for, and of others those of the preset.
+
+        No preset knows the right answer to a question.
+        """
+        settings: Mapping[str, Any] = chosen.settings
+        which = "3/5 What shall vary? (several with spaces between)"
+        vary = as_names(self.vary or ()) or ask("--vary", which, shlex.join(settings["vary"]), _vary)
+        question = "4/5 What is the right answer? ('smile>0.5', an attribute, face, or none)"
+        usual = NONE if self.questions else " ".join(settings.get("truth", ())) or NONE
+        truth = ask("--truth", question, usual, _truth) if self.truth is None else as_names(self.truth)
+        subjects = self.subjects or ask("--subjects", "5/5 How many subjects?", str(settings["subjects"]), _count)
+        return Answers(target, chosen.name, tuple(vary), truth, subjects, self.questions or "")
+
+
+init = function(Init)
+
+
+@with_options(Init)
+def command(context: typer.Context, json: Json = False, **given: object) -> None:  # noqa: ARG001  (as all commands)
+    """Ask for missing answers; without a terminal, take them from the preset."""
+    stated = options.asked(Init, {**given, "target": given["target"] or ""})
+    written = stated.written(_ask if sys.stdin.isatty() else _default)
+    if json:
+        say(dumps(written))
+        return
+    images, calls = counted(written.images, "image"), counted(written.calls, "call")
+    say(f"{written.file}: {images}, {calls}; run it: transect audit --config {shlex.quote(str(written.file))}")

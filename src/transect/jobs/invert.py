@@ -1,4 +1,4 @@
-"""Find the latents of a generator whose images look like these, by optimisation.
+"""Find the latents of a generator whose images match the given ones, by optimisation.
 
 Writes latents.safetensors, inversions/*.parquet (a row per image), a sheet, a page. Rerun the command to resume; the
 output is byte-identical. With --generator faceworld it fits a rendered twin to each photograph, and writes both
@@ -120,7 +120,8 @@ class Invert(Job[InversionNumbers]):
     out: CodesFolder
     _: KW_ONLY
     space: Annotated[
-        str, Option("w: one w an image; w+: one w a layer, held together by --penalty; z: the prior's.", opens="value")
+        str,
+        Option("w: one w per image; w+: one w per layer, tied by --penalty; z: the prior's.", opens="value"),
     ] = "w+"
     penalty: Annotated[
         float | None, Option("λ of Singh et al. 2021, equation 1, in w+; 0 leaves the layers free; default 0.1.")
@@ -148,7 +149,7 @@ class Invert(Job[InversionNumbers]):
             return self
         for setting in settings(Invert):
             if setting.name not in _OF_TWINS and setting.of(self) != setting.default:
-                raise BadInput(f"{setting.shown} is of a search for codes, got --generator faceworld; leave it out")
+                raise BadInput(f"{setting.shown} does not apply to --generator faceworld; leave it out")
         marks, size, engine = self.options.marks, self.options.size, self.options.engine
         return Twins(self.images, self.out, marks=marks or "network", size=size or 128, engine=engine, quiet=self.quiet)
 

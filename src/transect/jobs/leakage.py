@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, final
+from typing import Annotated, ClassVar, Final, Literal, NamedTuple, final
 
 import pyarrow as pa
 from markupsafe import Markup, escape
@@ -44,7 +44,7 @@ from transect.attacks.records import LeakageEstimate
 from transect.attacks.side_by_side import RepresentationRow, TableRow
 from transect.job import Content, Job, Option, Out, function
 from transect.reports.blocks import Block, DotPlot, Facts, Heading, Paragraph, Part, Plot, Row, Secondary, TextTable
-from transect.reports.columns import Column, Table, decimals, shown
+from transect.reports.columns import AnyTable, Column, Table, decimals, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Scale, Tick
 from transect.runs.folder import write_table
@@ -155,8 +155,8 @@ class Leakage(Job[LeakageNumbers]):
     predictions: Annotated[
         TableLike | Sequence[ModelPredictions] | None,
         Option(
-            "A model's predictions on the same items: hard labels, logits or probabilities. Of several models repeat "
-            "NAME=PATH; NAME@3=PATH was trained on the subset of α = 3.",
+            "A model's predictions on the same items: hard labels, logits or probabilities. For several models, "
+            "repeat NAME=PATH; NAME@3=PATH was trained on the subset of α = 3.",
             list[str],
             opens="data",
             read=parse_models,
@@ -236,7 +236,7 @@ def _classes(numbers: LeakageNumbers) -> str:
     return f" ({' or '.join(numbers.classes)})" if len(numbers.classes) <= MOST_CLASSES else ""
 
 
-def _terminal(numbers: LeakageNumbers) -> Iterator[str | Table[Any]]:
+def _terminal(numbers: LeakageNumbers) -> Iterator[str | AnyTable]:
     """Every figure, the learning curve, the tables side by side and what balancing costs, with their notes."""
     yield Table("Figures", _figures(numbers), _figure_columns(numbers))
     if numbers.learning_curve:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, final
+from typing import Annotated, ClassVar, Final, final
 
 import pyarrow as pa
 from markupsafe import Markup
@@ -35,7 +35,7 @@ DEEPEST: Final = 4
 _LARGEST_PAGE: Final = 1 << 19
 """Bytes of a page that are read: its first screen."""
 _OURS: Final = re.compile(r'<meta name="generator" content="Transect [^"]*">')
-_TITLE: Final = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_TITLE: Final = re.compile(r"<title>(.*?)(?:, \d+ \w{3} \d{4})?</title>", re.DOTALL)
 _ANSWER: Final = re.compile(r'<div class="answer">\s*<p[^>]*>(.*?)</p>', re.DOTALL)
 """The first sentence of the answer of a page."""
 _ADVICE: Final = "write it again: transect report"
@@ -139,7 +139,7 @@ def _requirements(folder: Path) -> list[str]:
     if not path.is_file():
         return []
     try:
-        checks: dict[str, Any] = read_json(path, "checked requirements", "check them again")
+        checks: dict[str, object] = read_json(path, "checked requirements", "check them again")
         return [f"requirements {checks['status']}"]
     except (TransectError, KeyError, TypeError):
         return ["requirements cannot be read"]

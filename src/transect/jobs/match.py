@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeAlias, final
+from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 from markupsafe import Markup
@@ -25,7 +25,7 @@ from transect.errors import BadInput
 from transect.job import Content, Job, Option, Out, function
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
 from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Part, Secondary
-from transect.reports.columns import Column, Form, Table, decimals, probability
+from transect.reports.columns import AnyTable, Column, Form, Table, decimals, probability
 from transect.reports.drawing.svg import joined, tag
 from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_table
@@ -108,8 +108,8 @@ class Match(Job[MatchNumbers]):
     features: Annotated[
         FeaturesLike | Sequence[FeaturesLike] | None,
         Option(
-            "Where distance is measured: .npy, table or inversion, FILE or FILE=WEIGHT; repeatable; not needed with "
-            "--pairs.",
+            "Features that define the distance: .npy, table or inversion, FILE or FILE=WEIGHT; repeatable; not needed "
+            "with --pairs.",
             list[str],
             opens="data",
             needed=False,
@@ -423,7 +423,7 @@ def _measured(numbers: MatchNumbers) -> Iterator[tuple[str, str]]:
         yield "with missing values", f"{numbers.missing:,}: {rows} {', '.join(map(str, numbers.missing_rows))}{more}"
 
 
-def _lines(numbers: MatchNumbers) -> Iterator[str | Table[Any]]:
+def _lines(numbers: MatchNumbers) -> Iterator[str | AnyTable]:
     """What the terminal shows: counts, reasons, the verdict, the covariates that differed most, outcomes."""
     yield headline(numbers)
     yield from (f"  refused: {count} ({reason})" for reason, count in numbers.refused.items())

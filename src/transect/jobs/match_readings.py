@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, TypeAlias, final
+from typing import Annotated, ClassVar, Final, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -202,7 +202,7 @@ class Readings(Job[ReadingsNumbers]):
     def _answers(self, photographs: Photographs, reader: Reader) -> pa.Table:
         count = len(photographs)
         parts = [range(start, min(start + ROWS_OF_A_PART, count)) for start in range(0, count, ROWS_OF_A_PART)]
-        spec: dict[str, Any] = {
+        spec: dict[str, object] = {
             "kind": "readings",
             "version": METHOD,
             "images": {"count": count, "sha256": photographs.sha256},

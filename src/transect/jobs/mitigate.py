@@ -1,4 +1,4 @@
-"""Train mitigations, attack their answers with new attackers, and audit them by transects. Rerun it to resume.
+"""Train mitigations, measure their leakage with new attackers, and audit them by transects. Rerun it to resume.
 
 Leakages and F1 are in percent; Δ = λ_M − λ_D and effects are in percentage points, with 95 % intervals over seeds.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, final
+from typing import Annotated, ClassVar, Final, final
 
 from markupsafe import Markup
 
@@ -86,7 +86,7 @@ class Mitigate(Job[MitigateNumbers]):
     OUT: ClassVar[Out | None] = None
 
     config: Annotated[
-        Config | Mapping[str, Any] | str | Path,
+        Config | Mapping[str, object] | str | Path,
         Option("TOML file of data, network, training, mitigations and audit.", Path, argument=True, opens="data"),
     ]
     out: Annotated[

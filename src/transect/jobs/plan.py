@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, fields
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, final
 
@@ -31,31 +31,8 @@ LABELS: Final = {
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class PlanNumbers:
-    """The smallest design that detects the effect, or shows that no difference exceeds the margin.
-
-    contrast: the pilot's that needs the most subjects, if any. margin: None for an effect.
-    """
-
-    subjects: int
-    images: int
-    calls: int
-    power: float
-    effect: float
-    alpha: float
-    family: int
-    unpaired_subjects: int
-    unpaired_images: int
-    images_saved: int
-    assumed: str
-    contrast: str | None = None
-    margin: float | None = None
-
-
-@final
 @dataclass(frozen=True)
-class Plan(Job[PlanNumbers]):
+class Plan(Job[planning.Plan]):
     """How many subjects, images and calls an effect needs, and what a transect saves against unpaired images.
 
     With a pilot, its answers replace what is otherwise assumed: base, correlation, cells and targets.
@@ -75,14 +52,15 @@ class Plan(Job[PlanNumbers]):
     _: KW_ONLY
     margin: Annotated[
         float | None,
-        Option("In place of --effect: plan to show that no difference is larger, as a requirement asks."),
+        Option(
+            "In place of --effect: plan to show that no difference is larger; with --pilot, also to find one as large."
+        ),
     ] = None
-    power: Annotated[float, Option("The chance to detect the effect.")] = 0.9
+    power: Annotated[float, Option("Probability of detecting the effect.")] = 0.9
     alpha: Annotated[float, Option("The significance level of all tests together.")] = 0.05
     family: Annotated[int | None, Option("Tests that share alpha; default 1, or the tests of the pilot.")] = None
     correlation: Annotated[
-        float | None,
-        Option("Correlation of a subject's answers, 0 to below 1; default 0.5; not with --pilot."),
+        float | None, Option("Correlation of a subject's answers, 0 to below 1; default 0.5; not with --pilot.")
     ] = None
     cells: Annotated[
         int | None,
@@ -95,8 +73,12 @@ class Plan(Job[PlanNumbers]):
             "A finished run that shows how much subjects differ, instead of --base.", Path, metavar="DIR", opens="data"
         ),
     ] = None
+    about: Annotated[
+        Sequence[str],
+        Option("With --pilot, an attribute, outcome or target that matters; repeatable.", list[str], opens="value"),
+    ] = ()
 
-    def compute(self) -> PlanNumbers:
+    def compute(self) -> planning.Plan:
         """The smallest design."""
         self._check()
         if self.pilot is not None:
@@ -131,24 +113,26 @@ class Plan(Job[PlanNumbers]):
                 "give one of them"
             )
         if self.margin is not None and (self.family is not None or self.alpha != 0.05):
-            raise BadInput("--margin is tested at 5 % by itself: drop --alpha and --family")
+            raise BadInput("--margin is tested at 5 %, or as the pilot's report tests it: drop --alpha and --family")
         stated = {"--base": self.base, "--correlation": self.correlation, "--cells": self.cells}
         unused = [name for name, value in stated.items() if value is not None] + ["--targets"] * (self.targets != 1)
+        if self.pilot is None and self.about:
+            raise BadInput("--about chooses among the contrasts of a pilot: give --pilot, or drop it")
         if self.pilot is not None and unused:
-            raise BadInput(f"--pilot replaces {', '.join(unused)}: drop {'it' if len(unused) == 1 else 'them'}")
+            raise BadInput(f"--pilot replaces {', '.join(unused)}: drop {' and '.join(unused)}")
 
-    def _from_pilot(self, pilot: Path) -> PlanNumbers:
+    def _from_pilot(self, pilot: Path) -> planning.Plan:
         from transect.analysis.secondary_results import plan_next, plan_next_equivalence
 
         if self.margin is not None:
-            design, contrast = plan_next_equivalence(pilot, self.margin, power=self.power)
+            design, contrast = plan_next_equivalence(pilot, self.margin, power=self.power, about=self.about)
         else:
             design, contrast = plan_next(
-                pilot, self.effect or 0.0, power=self.power, alpha=self.alpha, family=self.family
+                pilot, self.effect or 0.0, power=self.power, alpha=self.alpha, family=self.family, about=self.about
             )
         return _numbers(design, f"{contrast.name} ({contrast.outcome} of {contrast.target})", self.margin)
 
-    def content(self, numbers: PlanNumbers) -> Content:
+    def content(self, numbers: planning.Plan) -> Content:
         """What is shown of the design."""
         return Content(
             title="Study plan",
@@ -171,18 +155,15 @@ PLAN: Final[Sequence[Column[tuple[str, object]]]] = (
 )
 
 
-def _headline(plan: PlanNumbers) -> str:
+def _headline(plan: planning.Plan) -> str:
     """The subjects that are needed."""
     subjects = counted(plan.subjects, "subject")
     if plan.margin is not None:
-        return (
-            f"{subjects} show with a power of {plan.power:.3g} that no difference exceeds {plan.margin:g}, where there "
-            "is none."
-        )
+        told = "decide whether a difference reaches {:g}" if plan.contrast else "show that no difference exceeds {:g}"
+        return f"{subjects} {told.format(plan.margin)}, with a power of {plan.power:.3g}."
     return f"{subjects} detect an effect of {plan.effect:g} with a power of {plan.power:.3g}."
 
 
-def _numbers(design: planning.Plan, contrast: str | None = None, margin: float | None = None) -> PlanNumbers:
+def _numbers(design: planning.Plan, contrast: str | None = None, margin: float | None = None) -> planning.Plan:
     """The plan as numbers; the power with four decimals."""
-    known = {field.name: getattr(design, field.name) for field in fields(PlanNumbers) if hasattr(design, field.name)}
-    return PlanNumbers(**known | {"power": round(design.power, 4)}, contrast=contrast, margin=margin)
+    return replace(design, power=round(design.power, 4), contrast=contrast, margin=margin)

@@ -54,7 +54,7 @@ from transect.protocols import TargetLike
 from transect.records import Estimate
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
 from transect.reports.blocks import Block, DotPlot, Facts, Folded, Heading, Paragraph, Part, Plots, Secondary
-from transect.reports.columns import Column, Table, probability, shown, significant
+from transect.reports.columns import AnyTable, Column, Table, probability, shown, significant
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import tag
 from transect.reports.wording import ATTRIBUTE_NOTE
@@ -133,10 +133,10 @@ class RecognitionOptions:
     """
 
     image_size: Annotated[
-        int | None, Option("Fit each picture into this many pixels; default as it is.", names=("--size",))
+        int | None, Option("Fit each picture into this many pixels; default its own size.", names=("--size",))
     ] = None
     preprocess: Annotated[
-        Any, Option("TOML file with the model's preprocessing.", Path | None, panel="Model", opens="data")
+        object, Option("TOML file with the model's preprocessing.", Path | None, panel="Model", opens="data")
     ] = None
     limits: Limits = field(default_factory=Limits)
     answers: str | Path | None = None
@@ -144,7 +144,7 @@ class RecognitionOptions:
     name: Annotated[
         str | Sequence[str] | None,
         Option(
-            "Your own name of the model or embeddings; of several, one each, in their order.",
+            "Name of the model or embeddings; for several, repeat in their order.",
             list[str],
             names=("--name",),
             opens="value",
@@ -210,7 +210,7 @@ class Recognition(Job[RecognitionNumbers]):
     target: Annotated[
         TargetLike | None,
         Option(
-            "Models that embed the --pictures: dlib:face-recognition@FOLDER, FILE.onnx, FILE.toml of a web address, "
+            "Models that embed the --pictures: dlib:face-recognition@FOLDER, FILE.onnx, FILE.toml of an HTTP API, "
             "module:function. Several are compared on one page.",
             list[str],
             metavar="[TARGET]...",
@@ -399,7 +399,8 @@ class Recognizers(Job[RecognizersNumbers]):
 
     def content(self, numbers: RecognizersNumbers) -> Content:
         """Whose gaps are smaller than the first recognizer's, and each gap of each recognizer."""
-        sentences, table = several.sentences(numbers), several.gap_table(numbers)
+        paired = Table("Recognizers against the first", numbers.comparisons, several.PAIRED, several.PAIRED_CAPTION)
+        sentences, table = several.sentences(numbers), Table("All numbers", numbers.gaps, several.GAPS)
         return Content(
             title=f"Recognizers by {numbers.group}",
             question=f"Which groups of {numbers.group} are harder to recognize, for which recognizer?",
@@ -409,7 +410,7 @@ class Recognizers(Job[RecognizersNumbers]):
             rows=several.rows(numbers),
             parts=[
                 Part("gaps", "Differences by recognizer", tuple(several.gap_plots(numbers))),
-                Part("paired", "Against the first recognizer", (several.paired_table(numbers),)),
+                Part("paired", "Against the first recognizer", (paired,)),
             ],
             terminal=[" ".join(sentences), table],
         )
@@ -427,7 +428,7 @@ def _numbers(result: Finished[RecognitionNumbers] | Recognition) -> RecognitionN
     return done.numbers
 
 
-def _tables(numbers: RecognitionNumbers) -> list[Table[Any]]:
+def _tables(numbers: RecognitionNumbers) -> list[AnyTable]:
     return [
         _error_table(numbers),
         _differential_table(numbers),
@@ -437,7 +438,7 @@ def _tables(numbers: RecognitionNumbers) -> list[Table[Any]]:
     ]
 
 
-def _lines(numbers: RecognitionNumbers, tables: Sequence[Table[Any]]) -> Iterator[str | Table[Any]]:
+def _lines(numbers: RecognitionNumbers, tables: Sequence[AnyTable]) -> Iterator[str | AnyTable]:
     """What the terminal shows: thresholds, the tables, and what has no interval or is left out."""
     for limit in numbers.thresholds:
         yield f"threshold {_limit(limit)} ({numbers.metric} distance; {_origin(numbers, limit)})"
@@ -449,7 +450,7 @@ def _lines(numbers: RecognitionNumbers, tables: Sequence[Table[Any]]) -> Iterato
     yield from (f"note: {note}" for note in numbers.notes)
 
 
-def _parts(numbers: RecognitionNumbers, *tables: Table[Any]) -> list[Part]:
+def _parts(numbers: RecognitionNumbers, *tables: AnyTable) -> list[Part]:
     errors, differentials, distances, changed, lost = tables
     return [
         Part("errors", errors.title, tuple(_errors(numbers, errors))),

@@ -1,4 +1,4 @@
-"""Render subjects as a contact sheet, with --vary a row of levels per subject; or as a data set. Rerun to resume it."""
+"""Render subjects as a contact sheet (with --vary, a row of levels per subject) or as a data set. Rerun to resume."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SheetSettings:
 
     columns: Annotated[int, Option("Images in a row if no attribute varies.")] = 8
     plain: Annotated[
-        bool, Option("With --directions: beside them the same levels without keeping the other fitted attributes.")
+        bool, Option("With --directions: also show the same levels without keeping the other fitted attributes.")
     ] = False
 
 
@@ -122,8 +122,7 @@ class Render(Job[RenderNumbers]):
         """The picture or data set, written."""
         if not self.data_set and self._path.suffix.lower() != ".png":
             raise BadInput(
-                f"--out {self._path}: expected a picture to write that ends in .png, got another name; choose one, or "
-                "give --data-set"
+                f"--out {self._path}: expected a file name that ends in .png; choose one, or give --data-set"
             )
         settings = self.world or WorldSettings(generator=self.generator, image_size=self.image_size)
         world = open_shown(settings)

@@ -1,8 +1,9 @@
-"""The same effects in several worlds: which replicate, which differ and by how much, and what is open."""
+"""Compare effects across worlds: which replicate, which differ and by how much, and which are inconclusive."""
 
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -30,7 +31,7 @@ from transect.job import Content, Job, Option, Out, function
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
 from transect.reports.blocks import Block, Bullets, Folded, Heading, Paragraph, Part, Secondary
 from transect.reports.columns import Column, Table
-from transect.reports.next_steps import Step, listed
+from transect.reports.next_steps import HERE, Step, listed
 from transect.reports.wording import short_name
 from transect.runs import report_options, working_folders
 from transect.runs.json_records import plain
@@ -64,12 +65,6 @@ _COMBINED: Final = (
 )
 
 
-_STEPS: Final = (
-    Step("Look at the images of each world:", ["transect view RUN"]),
-    Step("Plan the subjects that would decide what is inconclusive:", ["transect plan --pilot RUN --margin 0.02"]),
-)
-
-
 @final
 @dataclass(frozen=True)
 class Replicate(Job[ReplicateNumbers]):
@@ -93,8 +88,8 @@ class Replicate(Job[ReplicateNumbers]):
     runs: Annotated[
         Sequence[str | Path],
         Option(
-            "Finished runs that audit one model in several worlds: audits of rendered or edited images, of images "
-            "as they are, or matched pairs; one audit with several studies counts as several worlds.",
+            "Finished runs that audit one model in several worlds: audits of rendered, edited or unedited images, or "
+            "matched pairs; one audit with several studies counts as several worlds.",
             list[str],
             metavar="RUN...",
             argument=True,
@@ -106,15 +101,15 @@ class Replicate(Job[ReplicateNumbers]):
         float | str | Sequence[str],
         Option(
             "Largest difference between worlds that does not matter, for all rates (0.05) or one outcome (miss=0.02); "
-            "repeat it. By default that of the first run.",
+            "repeatable; default that of the first run.",
             opens="value",
         ),
     ] = ()
     combine: Annotated[
         bool,
         Option(
-            "Of two runs, rendered images first: also the effects on the photographs of the second, with the help "
-            "of the renderings; needs subjects that are in both, as one of the generators states."
+            "For two runs, rendered images first: also estimate effects on the photographs of the second from both; "
+            "needs subjects that are in both, as declared by one generator."
         ),
     ] = False
 
@@ -127,6 +122,13 @@ class Replicate(Job[ReplicateNumbers]):
         """The folder of the last run."""
         return self.runs[-1]
 
+    def _steps(self, numbers: ReplicateNumbers) -> Iterator[Step]:
+        runs = [shlex.quote(str(run)) for run in self.runs]
+        yield Step("Look at the images of each world:", [f"transect view {run}" for run in runs])
+        if any(finding.verdict == "cannot tell" for finding in numbers.findings):
+            plans = [f"transect plan --pilot {run} --margin 0.02" for run in runs]
+            yield Step("Plan the subjects that would decide what is inconclusive:", plans)
+
     def content(self, numbers: ReplicateNumbers) -> Content:
         """Which effects replicate, and each in all worlds."""
         titled = list(dict.fromkeys(short_name(finding.target) for finding in numbers.findings if finding.target))
@@ -137,7 +139,7 @@ class Replicate(Job[ReplicateNumbers]):
             answer=list(map(_marked, numbers.answer)),
             remarks=[f"{note.rstrip('.')}." for note in numbers.notes],
             first=[
-                *listed(_STEPS[: 1 + any(finding.verdict == "cannot tell" for finding in numbers.findings)]),
+                *listed(list(self._steps(numbers)), HERE),
                 Table("Worlds", numbers.worlds, WORLDS),
                 Folded("What this comparison cannot show", (Bullets(_LIMITS, "limits"),)),
             ],

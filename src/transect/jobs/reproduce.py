@@ -1,4 +1,4 @@
-"""Make a run again, into another folder, and compare every image, answer and number. Exit code 1: something differs."""
+"""Repeat a run in another folder, and compare every image, answer and number. Exit code 1: something differs."""
 
 from __future__ import annotations
 
@@ -72,8 +72,7 @@ REASONS: Final[Mapping[str, str]] = {
 """Why a folder that is neither an audit nor keeps its command is not made again, by the first file that is there."""
 _JOB: Final = re.compile(r"[a-z]+(?: [a-z]+)?")
 _PAID: Final = (
-    "asks a model behind a web address, whose calls may cost money; make the same call again into another folder where "
-    "you want that"
+    "asks an HTTP API, whose calls may cost money; make the same call again into another folder where you want that"
 )
 
 
@@ -141,7 +140,7 @@ class Reproduce(Job[ReproduceNumbers]):
     targets: Annotated[
         Sequence[str] | Mapping[str, TargetLike],
         Option(
-            "NAME=SPEC: where the model is that an audit calls NAME; repeat it. See: transect list targets.",
+            "NAME=SPEC: the model that the audit calls NAME; repeatable. See: transect list targets.",
             list[str],
             names=("--target",),
             opens="model",
@@ -150,28 +149,28 @@ class Reproduce(Job[ReproduceNumbers]):
     trust: Annotated[
         Sequence[str],
         Option(
-            "Open this model, which the run names; repeat it. Without your word only data and models that come with "
-            "Transect are opened: a run can be a stranger's, and a model's code runs with your rights.",
+            "Open this model, which the run names; repeatable. By default only data, and models that come with "
+            "Transect, are opened: a run may come from a stranger, and a model's code runs with your permissions.",
             metavar="MODEL",
             opens="model",
         ),
     ] = ()
     budget: Annotated[
         int | None,
-        Option("Most calls to each target that counts them; without, such a target is not asked."),
+        Option("Most calls to each target that counts them; default: do not ask these targets."),
     ] = None
     files: Annotated[
         Sequence[str] | Mapping[str, str | Path],
         Option(
-            "NAME=PATH: where a file lies that the run read, by its option, as generator=net.safetensors or "
-            "dataset=folder:faces; repeat it. Files of another command than audit are also known by their own names, "
-            "and are looked for here and beside RUN.",
+            "NAME=PATH: the place of a file that the run read, by its option, as generator=net.safetensors or "
+            "dataset=folder:faces; repeatable. Files of commands other than audit are also known by their own names, "
+            "and are looked for here and next to RUN.",
             list[str],
             names=("--file",),
             opens="data",
         ),
     ] = ()
-    exact: Annotated[bool, Option("Allow no difference, also in the last bit.")] = False
+    exact: Annotated[bool, Option("Allow no difference, not even in the last bit.")] = False
 
     def place(self) -> Path:
         """The folder of the rerun."""
@@ -271,7 +270,7 @@ CHANGES: Final[Sequence[Column[Change]]] = (
 
 
 def _by_name(
-    option: str, texts: Sequence[str] | Mapping[str, Any], cut: Callable[[str, str], tuple[str, str, str]]
+    option: str, texts: Sequence[str] | Mapping[str, object], cut: Callable[[str, str], tuple[str, str, str]]
 ) -> dict[str, Any]:
     """What an option gives by name, from NAME=VALUE texts. Raises BadInput for another text.
 
@@ -311,7 +310,7 @@ def _command(folder: Path, again: Path, given: Given, tolerance: float, *, quiet
     call(words, models, quiet=quiet)
     tables, lacking = compared_folders.compared_folders(folder, again, tolerance)
     if not tables:
-        raise BadInput(f"{folder}: expected files to compare with those of {again}, got none; make the run again")
+        raise BadInput(f"{folder}: expected files to compare with those of {again}, got none; repeat the run")
     was, is_now = (command_record.read(place).versions for place in (folder, again))
     changed = [Change(f"{VERSIONS}{name}", was.get(name, ""), is_now.get(name, "")) for name in {**was, **is_now}]
     changed = [change for change in changed if change.was != change.is_now]
@@ -410,7 +409,7 @@ def _report(folder: Path, again: Path, tolerance: float, *, quiet: bool) -> tupl
     return [effects, numbers], _added(was)
 
 
-def _comparable(results: Mapping[str, Any]) -> dict[str, Any]:
+def _comparable(results: Mapping[str, object]) -> dict[str, Any]:
     return {key: value for key, value in results.items() if key not in _NOT_COMPARED}
 
 
@@ -478,8 +477,8 @@ def _input(word: Word, folder: Path, files: Mapping[str, str | Path]) -> str | N
         return None
     if is_address(f"{word.before}{value}"):
         raise BadInput(
-            f"{folder}: its command reads {word.before}{value}, which no rerun reads on a record's word; call the "
-            "command yourself, with another folder"
+            f"{folder}: its command reads {word.before}{value}, which a rerun does not open unasked; run the command "
+            "yourself, with another folder"
         )
     if word.sha256:
         return f"{word.before}{_found(word, folder, files)}{word.after}"

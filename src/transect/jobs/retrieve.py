@@ -1,4 +1,4 @@
-"""Search the images of a run by words: which levels of an attribute are found first, with intervals by subject."""
+"""Search the images of a run by text: which levels of an attribute rank first, with intervals by subject."""
 
 from __future__ import annotations
 
@@ -110,19 +110,19 @@ class Retrieve(Job[RetrieveNumbers]):
     ]
     queries: Annotated[
         str | Path | Sequence[str],
-        Option("A text file with a query in each line, as: a photo of a doctor.", Path, opens="data"),
+        Option("A text file with one query per line, such as: a photo of a doctor.", Path, opens="data"),
     ]
     _: KW_ONLY
     first: Annotated[
         int | Sequence[int],
         Option("Look at the first K images; repeatable. Default 10, 50 and 100.", list[int], least=1),
     ] = FIRST
-    seed: Annotated[int, Option("Seed of the permutations by which chance is measured.", least=0)] = 0
+    seed: Annotated[int, Option("Seed of the permutations that give the chance level.", least=0)] = 0
     dtype: Annotated[
-        str, Option("Numbers of the network: float32, float16 or bfloat16.", panel="Model", opens="value")
+        str, Option("Number format of the network: float32, float16 or bfloat16.", panel="Model", opens="value")
     ] = "float32"
     model_device: Annotated[
-        str, Option("Where the network is computed: cpu, cuda, cuda:1, …", panel="Model", opens="value")
+        str, Option("Where the network runs: cpu, cuda, cuda:1, …", panel="Model", opens="value")
     ] = "cpu"
     allow_download: Annotated[
         bool,

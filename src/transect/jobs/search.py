@@ -41,18 +41,7 @@ from transect.protocols import Generator, TargetLike
 from transect.records import Estimate
 from transect.reports import builder
 from transect.reports.answer_picture import MOST
-from transect.reports.blocks import (
-    Block,
-    Dots,
-    Facts,
-    Heading,
-    Paragraph,
-    Part,
-    Plot,
-    Plots,
-    Secondary,
-    TextTable,
-)
+from transect.reports.blocks import Block, Dots, Facts, Heading, Paragraph, Part, Plot, Plots, Secondary, TextTable
 from transect.reports.builder import data_address
 from transect.reports.columns import Column, Table, shown
 from transect.reports.drawing import svg
@@ -94,11 +83,7 @@ _OF_NAME: Final = {
     "code": ("mentions {} on", "On which images does it mention {}?"),
 }
 _FACES: Final = {
-    True: (
-        "of right and wrong answers",
-        "wrong answers have in common, not why they are wrong",
-        ("right", "wrong"),
-    ),
+    True: ("of right and wrong answers", "wrong answers have in common, not why they are wrong", ("right", "wrong")),
     False: ("without and with a failure", "failures have in common, not why they fail", ("without", "with")),
 }
 """Of errors, and of other outcomes: the heading of the mean faces, what they show, and the names of both kinds."""
@@ -173,16 +158,16 @@ class Search(Job[SearchNumbers]):
         str | Sequence[str],
         Option(
             "An attribute to search along: NAME over the population's values, NAME=LOW:HIGH evenly, or NAME=A,B by "
-            "level; repeat. Default: every continuous attribute.",
+            "level; repeatable. Default: every continuous attribute.",
             opens="value",
         ),
     ] = ()
     population: Annotated[
         str | None,
-        Option("A shipped population or a TOML file. See the how-to. Default balanced.", opens="data"),
+        Option("A built-in population or a TOML file. Default balanced.", opens="data"),
     ] = None
     generator: Annotated[str | Generator, Option("The generator of the images.", str, opens="model")] = "faceworld"
-    seed: Annotated[int, Option("Seed of the search: of its points and of its subjects.")] = 0
+    seed: Annotated[int, Option("Random seed for points and subjects.")] = 0
     options: SearchOptions = field(default_factory=SearchOptions)
     out: Annotated[
         str | Path | None, Option("The run folder; default runs/search-<target>.", Path | None, opens="write")
@@ -271,7 +256,7 @@ def content_of(numbers: SearchNumbers) -> Content:
     answer, pictures = list(_answer(numbers)), numbers.pictures
     rates: list[_Named] = [*((region.rule, region) for region in numbers.regions), ("overall", numbers.estimate)]
     return Content(
-        title=f"Where does {numbers.target} fail?",
+        title=f"Failures of {numbers.target}",
         question=f"{asked_of(numbers.outcome)} A search with {counted(numbers.calls, 'image')} over {names}.",
         picture=_picture(numbers),
         answer=answer,

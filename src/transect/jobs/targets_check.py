@@ -1,9 +1,8 @@
-"""Show what a model gets and answers. A call to a web address may be billed; asking again is free.
+"""Show what a model receives and answers. A call to an HTTP API may be billed; asking again is free.
 
-A local model is asked about ten rendered faces, or about your picture, and the image as it gets it is written to a PNG
-file. A model behind a web address is sent one image, and its response is explained; one that answers in words is asked
-what the image shows. With --questions a model is asked each of them about one image, and each text is shown with what
-it was read as.
+A local model is asked about ten rendered faces, or about your picture, and the image it receives is written to a PNG
+file. An HTTP API is sent one image, and its response is explained; one that answers in words is asked what the image
+shows. With --questions a model is asked each of them about one image, and each text is shown with what it was read as.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 FACES: Final = 10
 """Rendered faces that a local model is asked about."""
-_SIZE: Final = 256
 
 
 @final
@@ -43,18 +41,17 @@ _SIZE: Final = 256
 class TargetCheck:
     """What is asked of a model, and how its answers are read."""
 
-    target: Annotated[
-        str, Option("A model, or the TOML file of one behind a web address.", metavar="TARGET", argument=True)
-    ]
+    target: Annotated[str, Option("A model, or the TOML file of an HTTP API.", metavar="TARGET", argument=True)]
     _: KW_ONLY
     questions: Annotated[
-        str | None, Option("Of a model that answers in words: what to ask, a TOML file or a built-in set.")
+        str | None, Option("For a model that answers in words: the questions, a TOML file or a built-in set.")
     ] = None
-    image: Annotated[Path | None, Option("The picture to ask about; by default rendered faces of 256 pixels.")] = None
+    image: Annotated[Path | None, Option("The picture to ask about; by default rendered faces.")] = None
     seed: Annotated[int, Option("Which face is rendered, or the first of them.")] = 0
+    size: Annotated[int, Option("Width and height of rendered faces in pixels: those of your run.", least=1)] = 256
     model: ModelSettings = field(default_factory=ModelSettings)
     timeout: Annotated[float, TIMEOUT] = 10.0
-    picture: Annotated[Path, Option("Of a local model: the PNG file to write with the image as the model gets it.")] = (
+    picture: Annotated[Path, Option("For a local model: PNG file to write, the image as the model receives it.")] = (
         Path("model-input.png")
     )
 
@@ -69,7 +66,7 @@ def command(context: typer.Context, json: Json = False, **given: object) -> None
     wanted = asked(TargetCheck, given)
     target, options = wanted.target, wanted.model.options()
     if wanted.questions is not None:
-        images = Images(_pixels(wanted.image, wanted.seed)[:1])
+        images = Images(_pixels(wanted)[:1])
         check_in_words(target, wanted.questions, options, images, wanted.timeout, json=json)
         return
     kind, _ = kind_of(target)
@@ -80,13 +77,14 @@ def command(context: typer.Context, json: Json = False, **given: object) -> None
         options |= on_command_line(context, {"timeout": wanted.timeout, "picture": wanted.picture})
         if options:
             names = ", ".join(f"--{name}" for name in options)
-            raise BadInput(f"{target} is of a model behind a web address: expected no {names}; leave it out")
-        _behind_address(target, wanted.image, wanted.seed, json=json)
+            raise BadInput(f"{target} describes an HTTP API: expected no {names}; leave it out")
+        _behind_address(wanted, json=json)
         return
-    _local(target, options, _pixels(wanted.image, wanted.seed), wanted.timeout, wanted.picture, json)
+    _local(wanted, options, required=bool(on_command_line(context, {"picture": wanted.picture})), json=json)
 
 
-def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: float, picture: Path, json: bool) -> None:
+def _local(wanted: TargetCheck, options: dict[str, Any], *, required: bool, json: bool) -> None:
+    """required: whether the picture was asked for, so that none is an error."""
     from transect.experiment import costs
     from transect.records import Images
     from transect.runs.folder import write_atomically
@@ -96,11 +94,13 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
     from transect.targets.guard import guarded
     from transect.targets.input_preview import model_input
 
-    opened = resolve(spec, **options)
+    opened, picture, pixels = resolve(wanted.target, **options), wanted.picture, _pixels(wanted)
     try:
         images = Images(pixels[:1] if is_metered(opened) else pixels)
         found = model_input(opened, images.pixels[0])
-        answers = guarded(opened, images, timeout=timeout, batch=len(images))
+        if required and found.picture is None:
+            raise BadInput(f"--picture: expected a model whose input is known: {found.reason}; leave it out")
+        answers = guarded(opened, images, timeout=wanted.timeout, batch=len(images))
     finally:
         costs.close([opened])
     facts_of = describe(opened)
@@ -129,19 +129,19 @@ def _local(spec: str, options: dict[str, Any], pixels: np.ndarray, timeout: floa
         read = [["outputs", f"{listed}; {facts_of.get('output_name')} is read: see --output-name"]] if outputs else []
         table(["what", "seen"], [*_lines(opened, found, images, written), *read])
         table(["image", "answer", "failure"], rows)
-    if advice := _advice(opened, answers):
+    if advice := _advice(wanted.target, answers):
         raise BadInput(advice)
 
 
-def _pixels(image: Path | None, seed: int, faces: int = FACES) -> np.ndarray:
-    """The given picture, or that many faces rendered from a seed."""
+def _pixels(wanted: TargetCheck, faces: int = FACES) -> np.ndarray:
+    """The given picture, or that many rendered faces."""
     from transect.generators import load
     from transect.targets.http.target import picture
 
-    if image is not None:
-        return picture(image)[None]
-    world = load("faceworld", image_size=_SIZE)
-    return world.render(world.sample(range(seed, seed + faces))).pixels
+    if wanted.image is not None:
+        return picture(wanted.image)[None]
+    world = load("faceworld", image_size=wanted.size)
+    return world.render(world.sample(range(wanted.seed, wanted.seed + faces))).pixels
 
 
 def _lines(target: Target, found: ModelInput, images: Images, written: str) -> list[list[str]]:
@@ -178,28 +178,31 @@ def _answer(target: Target, answers: Predictions, row: int) -> str:
     return ", ".join(f"{name} {score:.3f}" for score, name in best)
 
 
-def _advice(target: Target, answers: Predictions) -> str:
+def _advice(target: str, answers: Predictions) -> str:
     """What to do where no answer came, or the same to each of several images; "" where all is well."""
     from transect.records import Task
+    from transect.targets.resolution import remedy
 
+    check = remedy(target, "preprocess", "output", "task")
     if answers.failed.all():
-        return f"{target.name}: no answer to any image: {answers.failures[0]}; check --task, --output and --preprocess"
+        return f"{target}: no answer to any image: {answers.failures[0]}; {check}"
     good = answers.scores[~answers.failed]
     if len(good) > 1 and answers.task is not Task.DETECTION and (good == good[0]).all():
-        return f"{target.name}: the same answer to {len(good)} different faces; check --preprocess, --output and --task"
+        return f"{target}: the same answer to {len(good)} different faces; {check}"
     return ""
 
 
-def _behind_address(file: str, image: Path | None, seed: int, *, json: bool) -> None:
+def _behind_address(wanted: TargetCheck, *, json: bool) -> None:
     """Send one image to a model behind a web address, and explain its response."""
     from transect.targets.http import target as http
     from transect.targets.http.chat import speaker as chat
     from transect.targets.http.chat.settings import is_chat_file
 
+    file = wanted.target
     in_words = is_chat_file(file)
     opened: Any = chat.load_chat(file) if in_words else http.load(file)
     try:
-        pixels = _pixels(image, seed, faces=1)[0]
+        pixels = _pixels(wanted, faces=1)[0]
         explained = chat.check(opened, pixels) if in_words else http.check(opened, pixels)
     finally:
         opened.close()
@@ -271,7 +274,7 @@ _LONGEST = 120
 
 
 def check_in_words(
-    spec: str, questions: str, options: Mapping[str, Any], images: Images, timeout: float, *, json: bool
+    spec: str, questions: str, options: Mapping[str, object], images: Images, timeout: float, *, json: bool
 ) -> None:
     """Ask a model every question about the first image, and print what it said and what that was read as."""
     from transect.experiment import costs

@@ -62,7 +62,7 @@ class TrainClassifier(Job[ClassifierNumbers]):
     _: KW_ONLY
     schedule: Annotated[
         str | Schedule,
-        Option("quick, balakrishnan-2020 or denton-2019; what a paper leaves open is in the how-to.", str),
+        Option("quick, balakrishnan-2020 or denton-2019.", str),
     ] = "quick"
     count: Annotated[int, Option("Pictures that FaceWorld draws; of a data set all are used.")] = 10_000
     population: Population = "balanced"

@@ -1,4 +1,4 @@
-"""Train the encoder E of a generator on what it makes: min E‖z − E(G(z))‖ (Denton et al. 2019)."""
+"""Train the encoder E of a generator on its images: min E‖z − E(G(z))‖ (Denton et al. 2019)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class EncoderNumbers:
 @final
 @dataclass(frozen=True)
 class TrainEncoder(Job[EncoderNumbers]):
-    """Train the encoder E of a generator on what it makes: min E‖z − E(G(z))‖.
+    """Train the encoder E of a generator on its images: min E‖z − E(G(z))‖.
 
     Call again to resume: the files are byte-identical. The table of the result has a row per step: step, shown, rate
     and losses. Raises BadInput for settings that do not fit, and RunFolderError for a folder of another training.
@@ -44,7 +44,7 @@ class TrainEncoder(Job[EncoderNumbers]):
     generator: Annotated[
         str | Path | Generator,
         Option(
-            "The safetensors file of a generator, or reference: what ships.",
+            "The safetensors file of a generator, or reference: the built-in one.",
             str,
             metavar="GENERATOR",
             argument=True,

@@ -119,7 +119,7 @@ class TrainGan(Job[GanNumbers]):
         str | Sequence[str],
         Option(
             "Conditional: an attribute with levels, NAME!=none (as glasses: none or any), or NAME=CUT,CUT for one "
-            "with a range; repeat.",
+            "with a range; repeatable.",
             names=("--condition",),
         ),
     ] = ()

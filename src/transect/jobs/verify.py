@@ -1,6 +1,6 @@
-"""Check that the files of a run are as it wrote them, or measure how well marks of faces are found.
+"""Check that a run's files are unchanged, or measure how accurately facial landmarks are found.
 
-transect verify run RUN compares the files of a run with its manifest; exit code 1: they are not as written. transect
+transect verify run RUN compares the files of a run with its manifest; exit code 1: they differ. transect
 verify marks READER:PATH measures the marks that a finder gives.
 """
 
@@ -120,8 +120,8 @@ class Verify(Job[VerifyNumbers]):
     run: Annotated[
         str | Path | None,
         Option(
-            "Of run: a finished run folder, or a folder of studies; also an address as s3://…. Of marks: photographs "
-            "with points or masks of their own; without, FaceWorld's pictures.",
+            "For run: a finished run, or a folder of studies; also an address such as s3://…. For marks: photographs "
+            "with landmarks or masks; default FaceWorld's pictures.",
             str,
             metavar="[RUN | READER:PATH]",
             argument=True,
@@ -131,15 +131,13 @@ class Verify(Job[VerifyNumbers]):
     key: Annotated[
         str | Path | None,
         Option(
-            "Of run: an Ed25519 public key, as PEM or OpenSSH's FILE.pub: the run must be signed by its owner.",
+            "For run: an Ed25519 public key, PEM or OpenSSH's FILE.pub, whose owner must have signed the run.",
             opens="data",
         ),
     ] = None
     sign: Annotated[
         str | Path | None,
-        Option(
-            "Of run: sign its manifest with this Ed25519 private key, where all files are as written.", opens="data"
-        ),
+        Option("For run: sign its manifest with this Ed25519 private key, if all files are unchanged.", opens="data"),
     ] = None
     settings: MarksSettings | None = None
 

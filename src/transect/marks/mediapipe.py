@@ -36,7 +36,7 @@ def read_bundle(file: Path) -> dict[str, bytes]:
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError) as error:
         kind = model_files.kind_of(file)
         raise BadInput(
-            f"{file}: expected a bundle of MediaPipe's (face_landmarker.task), got {kind} ({words_of(error, 100)})"
+            f"{file}: expected a MediaPipe bundle (face_landmarker.task), got {kind} ({words_of(error, 100)})"
         ) from None
 
 

@@ -106,7 +106,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if (self.where == IMAGE) != (self.critic == IMAGE):
-            raise BadInput(f"critic: expected image at the image and only there, got {self.critic} at {self.where}")
+            raise BadInput(f"critic: expected image if and only if where is image, got {self.critic} at {self.where}")
 
 
 def fit_predictor(

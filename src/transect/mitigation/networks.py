@@ -251,7 +251,7 @@ def new_backbone(name: str, outputs: int, seed: int, pretrained: bool = True, we
         return make[library](rest, outputs, pretrained, weights)
 
 
-def _pooled(output: Any) -> Tensor:
+def _pooled(output: object) -> Tensor:
     """One vector, or map, a picture: as the body pools, else the mean over its tokens or places."""
     pooled = getattr(output, "pooler_output", None)
     features = output
@@ -314,7 +314,7 @@ def _normalizing(name: str) -> tuple[Sequence[float], Sequence[float]]:
     return settings.get("image_mean") or MEAN, settings.get("image_std") or SPREAD
 
 
-def _fetched(repository: Any, name: str) -> Path:
+def _fetched(repository: object, name: str) -> Path:
     """The safetensors that a model's authors keep on the Hugging Face hub."""
     if not repository:
         raise BadInput(f"{name}: expected weights on the Hugging Face hub, got none; set pretrained or weights")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from jaxtyping import Float
@@ -109,7 +109,7 @@ class _Run:
         (progress.skip if there else progress.advance)(1)
         return figures
 
-    def _spec(self, method: Mitigation, seed: int) -> dict[str, Any]:
+    def _spec(self, method: Mitigation, seed: int) -> dict[str, object]:
         """Everything that a model depends on."""
         settings = method.model_dump(exclude={"name", "start"}, exclude_none=True)
         start = self._spec(self.named[method.start], seed) if method.start else None
@@ -215,7 +215,7 @@ def _read_answers(file: Path) -> dict[str, Float[np.ndarray, ...]] | None:
         return None
 
 
-def _read_figures(file: Path, by: Mapping[str, Any]) -> SeedFigures | None:
+def _read_figures(file: Path, by: Mapping[str, object]) -> SeedFigures | None:
     """Figures that were measured by these settings; None where there are none, or they are damaged."""
     try:
         content = dict(loads(file.read_text(encoding="utf-8")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -207,7 +207,7 @@ class Config(Strict):
     audit: Audit = Audit()
 
 
-def as_config(source: Config | Mapping[str, Any] | str | Path) -> Config:
+def as_config(source: Config | Mapping[str, object] | str | Path) -> Config:
     """The checked request from a record, nested mappings or a TOML file. Raises BadInput that names the key."""
     if isinstance(source, str | Path):
         return read_config(Path(source))
@@ -220,7 +220,7 @@ def read_config(path: Path) -> Config:
     return _checked(toml_files.checked(Config, toml_files.parse(text, str(path)), str(path), text), str(path))
 
 
-def parse_config(content: Mapping[str, Any], where: str) -> Config:
+def parse_config(content: Mapping[str, object], where: str) -> Config:
     """The checked request of nested mappings. Raises BadInput that names the key."""
     return _checked(toml_files.checked(Config, content, where), where)
 

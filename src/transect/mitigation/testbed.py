@@ -186,7 +186,7 @@ class ChosenRows:
         """Where people are on the pictures, where the data set marks them: COCO does."""
         return ChosenRegions(self._images, self._rows) if self._images.reader == "coco" else None
 
-    def sample(self, seeds: Any) -> Latents:
+    def sample(self, seeds: object) -> Latents:
         """The rows of those numbers."""
         return self._images.sample(self._rows[np.asarray(seeds)])
 
@@ -358,7 +358,7 @@ def tasks(
 ) -> tuple[TaskData, tuple[str, ...]]:
     """Labels and protected classes of pictures by questions; and what the classes are called."""
     if not labels:
-        raise BadInput("labels: expected at least one, got none; name what is learned")
+        raise BadInput("labels: expected at least one, got none; name the labels to learn")
     columns = []
     for name, question in labels.items():
         column, classes = codes(question, values, attributes)

@@ -49,7 +49,7 @@ def from_label_studio(source: object) -> dict[str, list[Any]] | None:
     return {"id": [image for image, *_ in answers], "rater": [raters[rater] for _, rater, _ in answers], **columns}
 
 
-def _alike(values: list[Any]) -> list[Any]:
+def _alike(values: list[object]) -> list[Any]:
     """Lists all, where some answers are several choices."""
     if not any(isinstance(value, list) for value in values):
         return values
@@ -81,7 +81,7 @@ def _image(annotation: Annotation) -> str:
 
 def in_numbers(table: pa.Table, beside: Sequence[str], path: str) -> pa.Table:
     """The table with numbers for yes, no and skips, and a column for each of several choices. beside: no questions."""
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     for name in table.column_names:
         column = table[name]
         made = {name: column} if name in beside else _numbered(name, column)
@@ -91,7 +91,7 @@ def in_numbers(table: pa.Table, beside: Sequence[str], path: str) -> pa.Table:
     return pa.table(columns).replace_schema_metadata(table.schema.metadata)
 
 
-def _numbered(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
+def _numbered(name: str, column: pa.ChunkedArray) -> dict[str, object]:
     if pa.types.is_boolean(column.type):
         return {name: pc.cast(column, pa.float64())}
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
@@ -114,10 +114,10 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _by_choice(name: str, answers: Sequence[Any]) -> dict[str, Any]:
+def _by_choice(name: str, answers: Sequence[Any]) -> dict[str, object]:
     """A column for each choice that anybody ticked; null where nobody answered."""
     ticked = [None if each is None else [each] if isinstance(each, str) else list(map(str, each)) for each in answers]
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     for choice in sorted({choice for each in ticked or () for choice in each or ()}):
         column = f"{name}_{_NO_LETTER.sub('_', choice.lower()).strip('_')}"
         if column in columns:

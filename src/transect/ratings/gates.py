@@ -13,10 +13,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Annotated, Final, final
 
 import numpy as np
 import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from transect.errors import BadInput
 from transect.protocols import World
@@ -30,12 +31,49 @@ from transect.texts import words_of
 
 FILE: Final = "required_validation.json"
 _OPTION: Final = "--require-validation"
-_KEYS: Final = ("generator", "passed", "failures", "gates", "groups")
-_GROUP: Final = ("attribute", "level", "judged", "rated", "failures")
 _ANYWHERE: Final = "device"
 """What a generator's description says of the machine and not of the images."""
 HAVE_RATED: Final = "have people rate the images"
 _MAKE_ONE: Final = "make one: transect annotate validate RUN"
+
+
+class RatedGroup(BaseModel):
+    """What raters said of the images of one level of an attribute; of all images where it has no name."""
+
+    model_config = ConfigDict(frozen=True)
+
+    attribute: str
+    level: float | None
+    judged: int
+    rated: int
+    failures: list[str]
+    differing: int | None = None
+    share: float | None = None
+    between: int | None = None
+    quality: float | None = None
+
+    @model_validator(mode="after")
+    def _has_a_level(self) -> RatedGroup:
+        if self.attribute and self.level is None:
+            raise ValueError("expected the level of an attribute")
+        return self
+
+
+class RatedStudy(BaseModel):
+    """What raters said of one study. groups: all images first. failures: of gates, by their names."""
+
+    model_config = ConfigDict(frozen=True)
+
+    generator: dict[str, object]
+    passed: bool
+    failures: dict[str, str]
+    gates: dict[str, float | None]
+    groups: Annotated[list[RatedGroup], Field(min_length=1)]
+    equal_quality: list[object] = []
+    simulated: int = 0
+
+
+_STUDIES: Final = TypeAdapter(Annotated[dict[str, RatedStudy], Field(min_length=1)])
 
 
 @final
@@ -44,7 +82,7 @@ class Required:
     """A validation file. studies: what it says of each study that was rated; text: the file as it is."""
 
     path: Path
-    studies: Mapping[str, Mapping[str, Any]]
+    studies: Mapping[str, RatedStudy]
     text: bytes
 
     @property
@@ -57,32 +95,12 @@ def read(path: Path) -> Required:
     """The validation in a file. Raises BadInput for a file that cannot be read or holds none."""
     try:
         text = path.read_bytes()
-        content = loads(text)
+        return Required(path, _STUDIES.validate_python(loads(text)), text)
+    except ValidationError:
+        raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got another file; {_MAKE_ONE}") from None
     except (OSError, ValueError) as error:
         reason = words_of(error)
         raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got {reason}; {_MAKE_ONE}") from None
-    studies = content if isinstance(content, dict) else {}
-    if not studies or not all(_is_one(entry) for entry in studies.values()):
-        raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got another file; {_MAKE_ONE}")
-    return Required(path, studies, text)
-
-
-def _is_one(entry: object) -> bool:
-    return (
-        isinstance(entry, dict)
-        and set(_KEYS) <= entry.keys()
-        and all(isinstance(entry[name], dict) for name in ("generator", "failures", "gates"))
-        and isinstance(entry.get("simulated", 0), int)
-        and isinstance(entry["groups"], list)
-        and all(isinstance(group, dict) and _is_group(group) for group in entry["groups"])
-    )
-
-
-def _is_group(group: Mapping[str, object]) -> bool:
-    if not set(_GROUP) <= group.keys() or not isinstance(group["failures"], list):
-        return False
-    of_all = not group["attribute"]  # of no level
-    return isinstance(group["attribute"], str) and (of_all or isinstance(group["level"], int | float))
 
 
 def required_for(
@@ -117,31 +135,31 @@ def check(required: Required, generator: GeneratorDescription, levels: Mapping[s
 
 def check_range(required: Required, generator: GeneratorDescription, name: str, low: float, high: float) -> None:
     """As `check`, of all values from low to high: those that were rated between them are set too."""
-    rated = [g["level"] for entry in entries_of(required, generator) for g in entry["groups"] if g["attribute"] == name]
+    rated = [group.level for group in _groups_of(required, generator, name) if group.level is not None]
     inside = [value for value in rated if low <= value <= high]
     check(required, generator, {name: sorted({low, *inside, high})})
 
 
-def entries_of(required: Required, generator: GeneratorDescription) -> list[Mapping[str, Any]]:
+def entries_of(required: Required, generator: GeneratorDescription) -> list[RatedStudy]:
     """What the validation says of studies of this generator, which people must have found to meet every gate."""
     wanted, entries = _described(generator.facts), []
     for entry in required.studies.values():
-        if _described(entry["generator"]) == wanted:
+        if _described(entry.generator) == wanted:
             entries.append(entry)
     if not entries:
-        other = _described(next(iter(required.studies.values()))["generator"])
+        other = _described(next(iter(required.studies.values())).generator)
         difference = _differing(other, wanted)
         raise BadInput(
-            f"{_OPTION} {required.path}: expected a validation of this generator, got one with {difference}; "
-            "have images of this one rated"
+            f"{_OPTION} {required.path}: expected a validation of this generator, got one with {difference}; have "
+            "raters rate images of this one"
         )
-    failed = [text for entry in entries for text in entry["failures"].values()]
+    failed = [text for entry in entries for text in entry.failures.values()]
     if failed:
         raise BadInput(
             f"{_OPTION} {required.path}: expected a generator that met every gate, got {'; '.join(failed)}; fix the "
             "generator"
         )
-    if simulated := sum(entry.get("simulated", 0) for entry in entries):
+    if simulated := sum(entry.simulated for entry in entries):
         raise BadInput(
             f"{_OPTION} {required.path}: expected answers of people, got {simulated:,} of simulated raters; "
             f"{HAVE_RATED}"
@@ -149,7 +167,12 @@ def entries_of(required: Required, generator: GeneratorDescription) -> list[Mapp
     return entries
 
 
-def _described(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _groups_of(required: Required, generator: GeneratorDescription, name: str) -> list[RatedGroup]:
+    """The rated levels of an attribute."""
+    return [group for entry in entries_of(required, generator) for group in entry.groups if group.attribute == name]
+
+
+def _described(facts: Mapping[str, object]) -> dict[str, object]:
     plain = loads(json.dumps(facts))
     return {key: value for key, value in plain.items() if key != _ANYWHERE}
 
@@ -166,15 +189,9 @@ def _failing(
     required: Required, generator: GeneratorDescription, name: str, values: Sequence[float]
 ) -> dict[float, str]:
     """Values whose condition fails, and what fails. Raises BadInput for an unrated value."""
-    groups = [
-        group for entry in entries_of(required, generator) for group in entry["groups"] if group["attribute"] == name
-    ]
     # Where two studies rated one level, it has to pass in both.
-    rated = {
-        float(group["level"]): group
-        for group in sorted(groups, key=lambda group: bool(group["failures"]))
-        if group["rated"]
-    }
+    groups = sorted(_groups_of(required, generator, name), key=lambda group: bool(group.failures))
+    rated = {group.level: group for group in groups if group.rated and group.level is not None}
     failing = {}
     for value in values:
         around = _around(value, rated)
@@ -184,7 +201,7 @@ def _failing(
                 f"{_OPTION} {required.path}: expected images with {name} {value:g} to have been rated, got "
                 f"{rated_range}; have some rated, or vary it between those"
             )
-        failed = [f"{name} {at:g} ({', '.join(rated[at]['failures'])})" for at in around if rated[at]["failures"]]
+        failed = [f"{name} {at:g} ({', '.join(rated[at].failures)})" for at in around if rated[at].failures]
         if failed:
             failing[float(value)] = " and ".join(failed)
     return failing

@@ -442,8 +442,8 @@ def check_published(columns: Mapping[str, Float[np.ndarray, " n"]], rules: Seque
         return
     got = f"no {', '.join(missing)}" if missing else f"other values of {', '.join(wide)}"
     raise BadInput(
-        f"--prune {PUBLISHED}: expected mean ratings from 0 to 1 of {', '.join(names)}, as the paper has them, got "
-        f"{got}; add or scale those columns (--scale unit of transect annotate), or state rules of your own"
+        f"--prune {PUBLISHED}: expected mean ratings from 0 to 1 of {', '.join(names)}, as in the paper, got {got}; "
+        "add or scale those columns (--scale unit of transect annotate), or state your own rules"
     )
 
 

@@ -26,7 +26,8 @@ MOST: Final = 8
 class Judged:
     """An effect and its verdict. about: the attribute or model; detail: levels and outcome; value: size, interval.
 
-    margin: differences up to it count as none; None where none is stated.
+    margin: differences up to it count as none; None where none is stated. said: the row in words, by default where it
+    lies. sized: whether it is a size, which is never below 0.
     """
 
     verdict: str
@@ -36,6 +37,8 @@ class Judged:
     mark: Mark
     unit: str = "proportion"
     margin: float | None = None
+    said: str = ""
+    sized: bool = False
 
 
 def valued(estimate: str, ends: str) -> Markup:
@@ -49,16 +52,19 @@ def mark_of(found: Estimate) -> Mark:
     return Mark(x=0.0, value=value, low=low, high=high)
 
 
-def picture(rows: Sequence[Judged], meanings: Mapping[str, str], change: str) -> list[Block]:
+def picture(
+    rows: Sequence[Judged], meanings: Mapping[str, str], change: str, band: str = "up to the margin"
+) -> list[Block]:
     """The picture of some effects, the most important first, on one axis for each unit, and the rest folded below.
 
     meanings: of the verdicts, in words. change: what the axis shows, as "Change of the outcome with its 95 % interval".
+    band: what the margin means.
     """
     first, rest = rows[:MOST], rows[MOST:]
     if not first:
         return []
     words = {verdict: meanings[verdict] for verdict in estimates.VERDICTS if any(verdict == r.verdict for r in first)}
-    key = estimates.verdict_key(words, banded=any(row.margin is not None for row in first))
+    key = estimates.verdict_key(words, band if any(row.margin is not None for row in first) else "")
     more = [Folded("More effects", list(_plots(rest, change, "further", key)))] if rest else []
     return [*_plots(first, change, "answer", key), *more]
 
@@ -72,16 +78,16 @@ def _plots(rows: Sequence[Judged], change: str, name: str, key: Markup) -> Itera
 
 
 def _plot(rows: Sequence[Judged], change: str, name: str, key: Markup) -> DotPlot:
-    margins = [sign * (row.margin or 0.0) for row in rows for sign in (-1, 1)]
+    margins = [sign * (row.margin or 0.0) for row in rows for sign in ((0, 1) if row.sized else (-1, 1))]
     scale = svg.covering(finite([*margins, *(end for r in rows for end in (r.mark.value, r.mark.low, r.mark.high))]))
     ticks = svg.ticks_across(scale, effect_style(rows[0].unit) == "points")
     drawn = []
     for place, row in enumerate(rows):
-        told = estimates.told(row.mark, f"{_crosses(row.mark)}: {row.verdict}")
+        told = row.said or estimates.told(row.mark, f"{_crosses(row.mark)}: {row.verdict}")
         title = Markup("{}, {}").format(row.about, row.detail).striptags()
         track = estimates.judged_row(f"{name}-{place}", title, told, row.mark, row.verdict, scale, ticks, row.margin)
         label = Markup('<b>{}</b> <span class="change">{}</span>').format(row.about, row.detail)
-        drawn.append(Row(label, track, row.value, row.verdict in ("found", "worse", "differs")))
+        drawn.append(Row(label, track, row.value, row.verdict in ("found", "worse", "differs", "violated")))
     return DotPlot(tag("span", change, class_="fine"), ticks, drawn, style="picture", key=key)
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any, Final, assert_never
+from typing import Final, assert_never, final
 
 from markupsafe import Markup, escape
 
@@ -38,13 +38,15 @@ from transect.reports.blocks import (
     Secondary,
     Subsection,
     TextTable,
+    summary,
 )
 from transect.reports.columns import AnyTable, Table, shown
+from transect.reports.document import breakable
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Tick, joined, tag, ticks
 from transect.reports.saving import savable
 from transect.runs import working_folders
-from transect.runs.folder import write_atomically, write_json
+from transect.runs.folder import today, write_atomically, write_json
 
 
 def data_address(image: bytes | None) -> str:
@@ -63,11 +65,19 @@ def _frame() -> Template:
     return Template(Template(base).safe_substitute(css=style.replace("$", "$$"), version=__version__))
 
 
+def dated(page: Page, day: str) -> Page:
+    """The page with the day in its title; as it is without one."""
+    if not day:
+        return page
+    heading = Markup("{}, {}").format(page.heading or page.title, tag("time", day))
+    return replace(page, title=f"{page.title}, {day}", heading=heading)
+
+
 def write(page: Page, path: Path, numbers: object = None) -> Path:
-    """Write the page, with its numbers (None: without) as JSON under the same name beside it; returns its path."""
+    """Write the page, with today in its title and its numbers (None: without) as JSON beside it; returns its path."""
     if numbers is not None:
         write_json(path.with_suffix(".json"), numbers, indent=1)
-    store(path.parent, path.stem, pages(page, path.stem))
+    store(path.parent, path.stem, pages(dated(page, today()), path.stem))
     return path
 
 
@@ -105,6 +115,29 @@ def pages(page: Page, stem: str) -> dict[str, str]:
     return {f"{stem}.html": build(replace(page, parts=first)), f"{stem}{NUMBERS}": build(numbers)}
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """Blocks of a page as a notebook shows them. html: a frame that needs no network and runs no script."""
+
+    html: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+def framed(blocks: Sequence[Block]) -> Framed:
+    """The picture of an answer as an HTML frame; empty without blocks."""
+    if not blocks:
+        return Framed("")
+    alone = Markup(".contents, .skip, .save, main > header { display: none; } .page { padding: 0; display: block; }")
+    page = build(Page("The answer", [summary(Answer((), blocks=blocks))], style=alone))
+    height = 170 + 72 * sum(len(block.rows) for block in blocks if isinstance(block, DotPlot))
+    return Framed(
+        str(tag("iframe", "The answer.", srcdoc=page, sandbox="", style=f"width:100%;border:0;height:{height}px"))
+    )
+
+
 def _halves(blocks: Iterable[Block]) -> tuple[list[Block], list[Block]]:
     """Blocks of the page, and those of the page of all numbers."""
     first, second = list[Block](), list[Block]()
@@ -132,18 +165,24 @@ def build(page: Page) -> str:
 
 
 def _entry(part: Part) -> Markup:
-    within = joined(tag("li", tag("a", words, href=f"#{name}")) for name, words in part.places)
+    within = joined(tag("li", _link(name, words)) for name, words in part.places)
     below = tag("ul", within) if within else Markup()
-    return tag("li", tag("a", part.contents or part.title, href=f"#{part.name}") + below)
+    return tag("li", _link(part.name, part.contents or part.title) + below)
+
+
+def _link(name: str, words: str) -> Markup:
+    return tag("a", words if isinstance(words, Markup) else breakable(words), href=f"#{name}")
 
 
 def _part(part: Part) -> Markup:
     heading = tag("h2", part.title, id=f"{part.name}-heading")
     css = "study" if part.study else "summary" if part.name == "summary" else None
+    name: str | None = part.name
     whole = heading + drawn(part.blocks)
-    if part.folded:
-        whole = tag("details", tag("summary", heading) + drawn(part.blocks), class_="part")
-    return tag("section", whole, id=part.name, class_=css, aria_labelledby=f"{part.name}-heading")
+    if part.folded:  # a browser opens what holds the place of a link, so that the place is within
+        place, name = tag("span", "", id=name, class_="place"), None
+        whole = tag("details", tag("summary", heading) + place + drawn(part.blocks), class_="part")
+    return tag("section", whole, id=name, class_=css, aria_labelledby=f"{part.name}-heading")
 
 
 def drawn(blocks: Iterable[Block]) -> Markup:
@@ -240,7 +279,7 @@ def _dots(block: DotPlot) -> Markup:
     return tag("figure", rows, class_=f"forest {block.style}".strip())
 
 
-def _dot_plot(block: Dots[Any]) -> DotPlot:
+def _dot_plot(block: Dots[object]) -> DotPlot:
     scale = [Tick(at, f"{at:g}", at / 100) for at in (0.0, 25.0, 50.0, 75.0, 100.0)]
     grid, rows = [(tick.at, tick.value) for tick in scale], []
     for number, record in enumerate(block.records):

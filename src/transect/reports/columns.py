@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 import pyarrow as pa
 
 Item = TypeVar("Item")
+Shown_contra = TypeVar("Shown_contra", contravariant=True)
 Form = Literal[
     "text", "figure", "count", "number", "percent", "tenths", "p",
     "interval", "percent interval", "tenths interval", "points interval",
@@ -21,19 +22,19 @@ tenths with one decimal, points with one and the sign of a difference, p as a p 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Column(Generic[Item]):
+class Column(Generic[Shown_contra]):
     """A column of a table of records. value: of a record, the name of a field or a function. key: in data files."""
 
     heading: str
-    value: str | Callable[[Item], object]
+    value: str | Callable[[Shown_contra], object]
     form: Form = "text"
     key: str = ""
 
-    def of(self, record: Item) -> Any:
+    def of(self, record: Shown_contra) -> Any:
         """The value of a record, as it is."""
         return self.value(record) if callable(self.value) else getattr(record, self.value)
 
-    def text(self, record: Item) -> str:
+    def text(self, record: Shown_contra) -> str:
         """The value as terminal, page and CSV show it."""
         return shown(self.of(record), self.form)
 

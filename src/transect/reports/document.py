@@ -40,7 +40,7 @@ def pointer(*keys: str | int) -> str:
     return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
 
 
-def follow(document: Any, place: str) -> Any:
+def follow(document: Any, place: str) -> object:
     """What stands at a JSON Pointer. Raises LookupError where nothing does."""
     for escaped in place.split("/")[1:]:
         key = escaped.replace("~1", "/").replace("~0", "~")
@@ -172,7 +172,7 @@ class Printer(ABC):
         text = rounded(shown, style, decimals)
         plus = "+" if signed and shown > 0 and text.strip("0.") else ""
         mark = ' data-shown="negated"' if negated else ""
-        source = f'value="{escape(json_number(value))}" data-source="{escape(place)}"{mark}'
+        source = f'value="{escape(repr(value))}" data-source="{escape(place)}"{mark}'
         return Markup(f"<data {source}>{plus}{escape(text)}</data>")  # noqa: S704 - its values are escaped
 
     def level(self, place: str) -> Markup:
@@ -262,11 +262,6 @@ class Document(Printer):
 def breakable(text: str) -> Markup:
     """The escaped text, in which a line may break after the signs within long names."""
     return Markup("<wbr>").join(_WITHIN_NAMES.split(text))
-
-
-def json_number(value: float) -> str:
-    """The number as `results.json` writes it: the shortest text that reads back as the same value."""
-    return repr(value)
 
 
 def finite(values: Sequence[float | None]) -> list[float]:

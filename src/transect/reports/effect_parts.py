@@ -7,7 +7,7 @@ a row without an estimate says why.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from markupsafe import Markup
 
@@ -17,7 +17,7 @@ from transect.reports.document import Document, Entry, finite
 from transect.reports.drawing import estimates, svg
 from transect.reports.drawing.estimates import Mark
 from transect.reports.drawing.svg import Scale, covering
-from transect.reports.entries import ComparedEntry, EffectEntry
+from transect.reports.entries import ComparedEntry, EffectEntry, EstimatedEntry
 from transect.reports.results import significant
 from transect.reports.wording import effect_style, level, outcome_meaning, outcome_words, task_of, unit_words, with_unit
 from transect.runs.wording import spaced
@@ -38,39 +38,39 @@ _KEY_MARK: Final = Markup(
 )
 
 
-def _estimate(row: Entry[Any]) -> Markup:
+def _estimate(row: Entry[EstimatedEntry]) -> Markup:
     return row.estimate(effect_style(row.row.unit))
 
 
-def _interval(row: Entry[Any]) -> Markup:
+def _interval(row: Entry[EstimatedEntry]) -> Markup:
     return row.interval(effect_style(row.row.unit))
 
 
-def _p(row: Entry[Any]) -> Markup:
+def _p(row: Entry[object]) -> Markup:
     return row.number("p", "p", none="–")
 
 
-def _adjusted(row: Entry[Any]) -> Markup:
+def _adjusted(row: Entry[EstimatedEntry]) -> Markup:
     same = Markup(' <span class="fine">same test as {}</span>')
     return row.number("p_adjusted", "p", none="–") + (
         same.format(row.text("same_test_as")) if row.row.same_test_as else ""
     )
 
 
-def column(heading: str, key: str) -> Column[Entry[Any]]:
+def column(heading: str, key: str) -> Column[Entry[object]]:
     """A text as it stands in the document."""
     return Column(heading, lambda row: row.text(key))
 
 
-def counts(heading: str, key: str) -> Column[Entry[Any]]:
+def counts(heading: str, key: str) -> Column[Entry[object]]:
     """A count as it stands in the document."""
     return Column(heading, lambda row: row.count(key), "figure")
 
 
-ESTIMATE: Final[Column[Entry[Any]]] = Column("Estimate", _estimate, "figure")
+ESTIMATE: Final[Column[Entry[EstimatedEntry]]] = Column("Estimate", _estimate, "figure")
 P: Final = (Column("p", _p, "figure"), Column("Adjusted p", _adjusted, "figure"))
-UNIT: Final[Column[Entry[Any]]] = Column("Unit", lambda row: unit_words(row.row.unit))
-EXCLUDED: Final[Column[Entry[Any]]] = Column("Excluded images", lambda row: row.tally("excluded"))
+UNIT: Final[Column[Entry[EstimatedEntry]]] = Column("Unit", lambda row: unit_words(row.row.unit))
+EXCLUDED: Final[Column[Entry[object]]] = Column("Excluded images", lambda row: row.tally("excluded"))
 OUTCOME, TARGET = column("Outcome", "outcome"), column("Target", "target")
 SUBJECTS, IMAGES = counts("Subjects", "n_subjects"), counts("Images", "n_images")
 
@@ -80,7 +80,7 @@ def percent_level(document: Document) -> Markup:
     return document.number("/family/confidence", "percent", 0)
 
 
-def interval_column(level: Markup) -> Column[Entry[Any]]:
+def interval_column(level: Markup) -> Column[Entry[EstimatedEntry]]:
     """The intervals of effects."""
     return Column(Markup("{} % interval").format(level), _interval, "figure")
 
@@ -89,16 +89,16 @@ def effects_table(document: Document, rows: Sequence[Effect], title: str, *, uni
     """Every number of some effects."""
     method: Column[Effect] = Column("Interval by", lambda row: row.text("interval_method") or "–")
     interval, unit = interval_column(percent_level(document)), [UNIT] if units else []
-    shown = [column("Effect", "name"), TARGET, ESTIMATE, interval, *unit, *P, SUBJECTS, IMAGES, EXCLUDED, method]
-    return Table(title, rows, shown, title)
+    shown: list[Column[Effect]] = [column("Effect", "name"), TARGET, ESTIMATE, interval, *unit, *P, SUBJECTS, IMAGES]
+    return Table(title, rows, [*shown, EXCLUDED, method], title)
 
 
 def compared_table(
-    rows: Sequence[Entry[ComparedEntry]], title: str, *more: Column[Entry[Any]]
+    rows: Sequence[Entry[ComparedEntry]], title: str, *more: Column[Entry[ComparedEntry]]
 ) -> Table[Entry[ComparedEntry]]:
     """Interactions or negative controls. more: columns before the counts."""
     interval = interval_column(rows[0].level("spec/confidence"))
-    first = [column("Comparison", "name"), OUTCOME, TARGET, ESTIMATE, interval]
+    first: list[Column[Entry[ComparedEntry]]] = [column("Comparison", "name"), OUTCOME, TARGET, ESTIMATE, interval]
     return Table(title, rows, [*first, *P, *more, SUBJECTS, IMAGES], title)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Final, final
 
 from markupsafe import Markup
 
+from transect.effects.outcomes import OF_TRUTH
 from transect.generators.photographs.attributes import NEUTRAL
 from transect.reports.blocks import Block
 from transect.reports.document import Document, Entry
@@ -21,8 +23,10 @@ from transect.runs.wording import spaced
 from transect.targets.kinds import ships
 
 MOST: Final = 4
-_PLACE: Final = "The commands run in the folder of this page. Replace words in capitals."
-GATE: Final = "transect check . --requirements requirements.toml"
+_PLACE: Final = "The commands run in the folder of this page."
+_OWN: Final = re.compile(r"\b[A-Z]{4,}\b")
+HERE: Final = "The commands run where this page was made."
+GATE: Final = "transect check {} --requirements requirements.toml"
 
 
 @final
@@ -34,19 +38,21 @@ class Step:
     commands: Sequence[str]
 
 
-def listed(steps: Sequence[Step]) -> list[Block]:
+def listed(steps: Sequence[Step], place: str = _PLACE) -> list[Block]:
     """The steps as a list to copy from; nothing without one."""
     if not steps:
         return []
+    if any(_OWN.search(command) for step in steps for command in step.commands):
+        place += " Replace words in capitals."
     items = [tag("li", tag("span", step.words) + joined(map(_code, step.commands))) for step in steps]
-    heading = tag("h3", "What to do next") + tag("ol", joined(items)) + tag("p", _PLACE, class_="fine")
+    heading = tag("h3", "What to do next") + tag("ol", joined(items)) + tag("p", place, class_="fine")
     return [tag("div", heading, class_="next")]
 
 
-def gate(words: str, **keys: object) -> Step:
-    """To fail a build by one requirement, of these keys."""
+def gate(words: str, run: str = ".", **keys: object) -> Step:
+    """To fail a build by one requirement on a run, of these keys."""
     table = ["[[require]]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items())]
-    return Step(words, [f"printf '%s\\n' {shlex.join(table)} > requirements.toml", GATE])
+    return Step(words, [f"printf '%s\\n' {shlex.join(table)} > requirements.toml", GATE.format(shlex.quote(run))])
 
 
 def _code(command: str) -> Markup:
@@ -64,9 +70,10 @@ def _steps(document: Document) -> Iterator[Step]:
     verdicts: list[Entry[VerdictEntry]] = [row for row in document.entries("verdicts") if not row.row.check]
     first = {row.row.verdict: row for row in reversed(verdicts)}
     if doubted := first.get("not judged"):
-        yield Step(
-            "Check what the model receives and answers:", [f"transect targets check {model_word(doubted.row.target)}"]
-        )
+        size = document.results.studies[document.study(doubted.row.study)].spec["generator"].get("image_size")
+        shown = f" --size {size}" if size else ""
+        command = f"transect targets check {model_word(doubted.row.target)}{shown}"
+        yield Step("Check what the model receives and answers:", [command])
     yield from _looking(document)
     if found := first.get("found"):
         yield from _confirming(document, found.row)
@@ -86,7 +93,11 @@ def _looking(document: Document) -> Iterator[Step]:
         yield Step("Read what the model says:", ["transect view ."])
     elif document.results.gallery.failures_total:
         count = document.counted("/gallery/failures_total", "wrong or missing answer")
-        yield Step(Markup("Look at the {}:").format(count), ["transect view ."])
+        wrong = any(row.outcome in OF_TRUTH and row.rate for row in document.results.rates)
+        if wrong:
+            yield Step("Look at the wrong answers:", ["transect view . --wrong"])
+        else:
+            yield Step(Markup("Look at the {}:").format(count), ["transect view ."])
 
 
 def _in_words(study: StudyEntry) -> bool:
@@ -97,7 +108,7 @@ def _confirming(document: Document, found: VerdictEntry) -> Iterator[Step]:
     study = document.results.studies[document.study(found.study)]
     on = "--generator photographs:folder:PHOTOS --vary" if found.attribute in NEUTRAL else ""
     if GeneratorDescription(study.spec["generator"]).starts_from_photographs:
-        words = "See whether it holds on other photographs:"
+        words = "Check whether it holds on other photographs:"
     elif study.basis == "experimental":
         words, on = "Confirm it on your photographs:", on or "--dataset folder:PHOTOS --compare"
     else:
@@ -115,10 +126,10 @@ def _deciding(document: Document, unclear: Entry[VerdictEntry]) -> Iterator[Step
     run = f"studies/{row.study}" if document.results.studies[1:] else "."
     if row.margin is None or row.subjects_needed is None:
         return
-    key = "subjects_needed" if row.subjects_to_confirm is None else "subjects_to_confirm"
-    text = Markup("To decide {}, rerun the audit with about {} subjects, or plan another:")
-    words = text.format(spaced(row.attribute), unclear.count(key))
-    yield Step(words, [f"transect plan --pilot {shlex.quote(run)} --margin {row.margin:g}"])
+    text = Markup("Deciding on {} takes about {} subjects; plan for your own margin:")
+    words = text.format(spaced(row.attribute), unclear.count("subjects_needed"))
+    about = " ".join(f"--about {shlex.quote(word)}" for word in (row.attribute, row.outcome, row.target))
+    yield Step(words, [f"transect plan --pilot {shlex.quote(run)} {about} --margin {row.margin:g}"])
 
 
 def _gating(document: Document, gated: VerdictEntry) -> Iterator[Step]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from transect.reports import album, builder
 from transect.reports.blocks import Block, Page
 from transect.reports.closing_parts import closing_parts
 from transect.reports.document import Document
-from transect.reports.drawing.svg import tag
 from transect.reports.entries import JsonObject
 from transect.reports.records import Gallery, Section
 from transect.reports.results import Results, complete, read
@@ -26,7 +25,7 @@ LARGEST_PAGE = 5_000_000
 _IMAGE_BUDGETS = (3_200_000, 1_600_000, 600_000, 0)
 
 
-def build(results: Mapping[str, Any], gallery: Gallery) -> str:
+def build(results: Mapping[str, object], gallery: Gallery) -> str:
     """The whole report as one HTML text: with the tables that `write` puts on a page of all numbers.
 
     results: as `results.schema.json` describes it (NaN may stand for null). gallery: the images that may be shown.
@@ -36,7 +35,7 @@ def build(results: Mapping[str, Any], gallery: Gallery) -> str:
     return builder.build(_fit(read(results), gallery).page)
 
 
-def write(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> Path:
+def write(results: Mapping[str, object], gallery: Gallery, folder: Path) -> Path:
     """Write `report.html`, `report-numbers.html` and `results.json` into a folder; returns the path of the first.
 
     Each page is under 5 MB.
@@ -48,7 +47,7 @@ def write(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> Path:
     return folder / "report.html"
 
 
-def publish(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> JsonObject:
+def publish(results: Mapping[str, object], gallery: Gallery, folder: Path) -> JsonObject:
     """As `write`; returns what `results.json` holds."""
     fitted = _fit(read(results), gallery, begun(folder))
     write_json(folder / "results.json", fitted.document.tree, indent=1)
@@ -88,10 +87,8 @@ def page_of(document: Document, shown: Gallery, sentences: Told, day: str = "") 
         *section_parts(document, results.sections, pictures),
         *closing_parts(document, reduced=album.any_reduced(shown)),
     )
-    title, heading = results.title, document.text("/title")
-    if day:
-        title, heading = f"{title}, {day}", heading + ", " + tag("time", day)
-    return Page(title, parts, heading, cautions=[about(document), *cautions(document)])
+    cautious = [about(document), *cautions(document)]
+    return builder.dated(Page(results.title, parts, document.text("/title"), cautions=cautious), day)
 
 
 def _pictures(document: Document, shown: Gallery, section: Section) -> Sequence[Block]:

@@ -11,12 +11,12 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, final
+from typing import Final, final
 
 from markupsafe import Markup
 
 from transect.reports.blocks import Block, Folded, Heading, Paragraph, Plot, Plots, Secondary, Subsection, TextTable
-from transect.reports.columns import Column, Table
+from transect.reports.columns import AnyTable, Column, Table
 from transect.reports.document import Document, Entry, finite
 from transect.reports.drawing import estimates, svg
 from transect.reports.drawing.estimates import Line, Mark
@@ -280,14 +280,15 @@ def _told(line: Line, levels: int, where: str) -> list[str]:
     return line.told(line.name, where) if len(line.marks) == levels and None not in ends else []
 
 
-def _levels_table(known: StudyRates, numbers: Sequence[tuple[AttributeEntry, Rate]], title: str) -> Table[Any]:
+def _levels_table(known: StudyRates, numbers: Sequence[tuple[AttributeEntry, Rate]], title: str) -> AnyTable:
     columns: list[Column[tuple[AttributeEntry, Rate]]] = [
         Column("Attribute", lambda pair: spaced(pair[0].name)),
         Column("Level", lambda pair: known.level(pair[0], pair[1].row.cell[pair[0].name])),
     ]
     interval = _interval_heading(known.document)
-    of_rate = [TARGET, Column("Rate", _rate, "figure"), Column(interval, _rate_interval, "figure"), SUBJECTS, IMAGES]
-    return Table(title, numbers, [*columns, *map(_of_pair, [*of_rate, EXCLUDED])], title, 1)
+    of_rate: list[Column[Rate]] = [TARGET, Column("Rate", _rate, "figure"), Column(interval, _rate_interval, "figure")]
+    of_rate += [SUBJECTS, IMAGES, EXCLUDED]
+    return Table(title, numbers, [*columns, *map(_of_pair, of_rate)], title, 1)
 
 
 def _of_pair(column: Column[Rate]) -> Column[tuple[AttributeEntry, Rate]]:

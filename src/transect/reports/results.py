@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -262,7 +262,7 @@ def _check_cell(place: str, rate: RateEntry, study: StudyEntry) -> None:
             raise ValueError(f"{place}: expected a level of {name} ({levels[name]}), got {value}")
 
 
-def read(results: Mapping[str, Any]) -> Results:
+def read(results: Mapping[str, object]) -> Results:
     """Results from JSON values or records, NaN as null. Raises BadInput with the first place that does not fit."""
     if place := _infinite(results):
         raise BadInput(f"results do not fit results.schema.json at {place}: expected a finite number, got infinity")

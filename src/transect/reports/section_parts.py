@@ -243,7 +243,8 @@ def _plot(doc: Printer, at: str, figure: Figure, panel: Panel, names: Sequence[s
         scale = Scale(first, last if last > first else first + 1.0, ())
         described = "Shapes show how many images lie where."
     drawn = estimates.Panel(
-        kind=_drawn_kind(figure), title=panel.y_words.capitalize() + (f" by {panel.x_words}" if panel.x_words else ""),
+        kind="curves" if figure.kind == "rows" else figure.kind,
+        title=panel.y_words.capitalize() + (f" by {panel.x_words}" if panel.x_words else ""),
         description=described, lines=lines, scale=scale, hundredfold=panel.unit != "number",
         across=[] if labels else [Tick(svg.along(t, low, high), text, t) for t, text in estimates.within(low, high)],
         labels=[doc.text(place) for place in labels.values()], edges=panel.edges,
@@ -252,10 +253,6 @@ def _plot(doc: Printer, at: str, figure: Figure, panel: Panel, names: Sequence[s
     heading = Markup("<strong>{}</strong> {}").format(doc.text(f"{at}/heading"), fine)
     across = doc.text(f"{at}/x_words") if panel.x_words else ""
     return Plot(heading, estimates.panel(name, drawn), across)
-
-
-def _drawn_kind(figure: Figure) -> estimates.Kind:
-    return "curves" if figure.kind == "rows" else figure.kind
 
 
 def _values(doc: Printer, at: str, figure: Figure) -> TextTable:

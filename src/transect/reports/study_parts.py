@@ -166,8 +166,13 @@ def _attributes(page: StudyPage) -> Table[Entry[AttributeEntry]]:
     return Table("Attributes", rows, columns, caption)
 
 
+_MOST_RATES: Final = 10
+"""Outcomes whose rate over all images is on the first page."""
+
+
 def _overall(page: StudyPage) -> Block | None:
-    return overall_table(StudyRates(page.document, page.study))
+    table = overall_table(StudyRates(page.document, page.study))
+    return Secondary([table]) if table and len(table.records) > _MOST_RATES else table
 
 
 def _effects(page: StudyPage) -> Subsection | None:
@@ -315,7 +320,7 @@ def _plans(page: StudyPage) -> Secondary | None:
 
 
 def _detectable(row: Entry[PlanEntry]) -> Markup:
-    return row.number("detectable_difference", effect_style(row.row.unit), none="no difference")
+    return row.number("detectable_difference", effect_style(row.row.unit), none="none")
 
 
 def _strips(page: StudyPage) -> Subsection | None:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from transect.effects.outcomes import OF_TRUTH
 from transect.reports import album, verdicts
 from transect.reports.answer_picture import picture
-from transect.reports.blocks import Answer, Block, Bullets, Folded, Paragraph, Part, summary
+from transect.reports.blocks import Answer, Block, Bullets, Folded, Heading, Paragraph, Part, Secondary, summary
 from transect.reports.closing_parts import computed_on_photographs
 from transect.reports.document import Document, Entry
 from transect.reports.drawing.svg import joined, tag
@@ -27,6 +27,8 @@ from transect.reports.wording import ATTRIBUTE_NOTE, correction, effect_style, l
 from transect.runs.wording import spaced
 
 _MOST_NAMES: Final = 3
+_MOST_SENTENCES: Final = 5
+"""The most verdicts of one kind on the first page."""
 _REACHED: Final = Markup(
     "A difference is found where its test is significant after correction. No difference larger than the margin: two "
     "one-sided tests, whose intervals are narrower than those that are shown, place the difference of every pair of "
@@ -66,7 +68,7 @@ def about(document: Document) -> Paragraph:
 
 def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -> Part:
     """The first part: verdicts, an example, and what is folded below."""
-    shows = picture(verdicts.judged(document), _meanings(document), _change(document))
+    shows = shown_answer(document)
     said = verdicts.opening(document, sentences) or [Markup("No verdict: no attribute was compared.")]
     worlds: list[Block] = []
     if replicated := document.texts("/replicated"):
@@ -84,6 +86,11 @@ def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -
         Folded("What this audit cannot show", [Bullets(limits, "limits"), Paragraph(ATTRIBUTE_NOTE, "note")]),
         Folded("How verdicts are reached", [Paragraph(_REACHED), Paragraph(family_words(document))]),
     )
+
+
+def shown_answer(document: Document) -> list[Block]:
+    """The picture of the answer."""
+    return picture(verdicts.judged(document), _meanings(document), _change(document))
 
 
 def _change(document: Document) -> Markup:
@@ -109,7 +116,9 @@ def _listed(groups: tuple[verdicts.Group, ...]) -> list[Block]:
     for group in groups:
         mark = tag("span", group.mark, class_=f"mark {group.kind.replace(' ', '-')}", aria_hidden="true")
         blocks.append(tag("h3", Markup("{} {}").format(mark, group.heading), class_="verdict"))
-        blocks.append(Bullets(group.sentences, "verdicts"))
+        blocks.append(Bullets(group.sentences[:_MOST_SENTENCES], "verdicts"))
+        if more := group.sentences[_MOST_SENTENCES:]:
+            blocks.append(Secondary([Heading(group.heading), Bullets(more, "verdicts")]))
     return blocks
 
 

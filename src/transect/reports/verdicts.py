@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, final
+from typing import Final, TypeVar, final
 
 from markupsafe import Markup, escape
 
@@ -20,6 +20,7 @@ from transect.reports.entries import (
     EffectEntry,
     FoundInteraction,
     OfOutcome,
+    OfTarget,
     VerdictEntry,
     kind_of,
 )
@@ -46,9 +47,10 @@ def finding(document: Document, index: int) -> Markup:
 
 
 def judged(document: Document) -> list[Judged]:
-    """Every verdict on an effect as a row of the picture, in the order of the page."""
+    """Every verdict on an effect as a row of the picture, in the order of the page, but what is not judged last."""
     never = unchanging(document.results)
     rows: list[Verdict] = [row for row in document.entries("verdicts") if whose(row.row) not in never]
+    rows.sort(key=lambda row: row.row.verdict == "not judged")
     return [_row(document, row, effect) for row in rows if (effect := _effect(document, row)) is not None]
 
 
@@ -107,7 +109,7 @@ def people_repeat(study: StudyEntry) -> bool:
     return study.basis == "experimental" and isinstance(design, dict) and study.subjects < design.get("subjects", 0)
 
 
-def _study(document: Document, row: Entry[Any]) -> Entry[StudyEntry]:
+def _study(document: Document, row: Entry[OfTarget]) -> Entry[StudyEntry]:
     return document.entry("studies", document.study(row.row.study))
 
 
@@ -160,7 +162,7 @@ def _change(document: Document, effect: Effect) -> Markup:
     return Markup("Going from {} {} to {}{}").format(words, origin, to, unit)
 
 
-def measured(document: Document, row: Entry[Any], unit: str) -> Markup:
+def measured(document: Document, row: Entry[OfOutcome], unit: str) -> Markup:
     """The outcome of an entry in words, with its target where the report has several."""
     study, name = _study(document, row).row, row.row.target
     task = next((target.task for target in study.targets if target.name == name), "")
@@ -170,7 +172,7 @@ def measured(document: Document, row: Entry[Any], unit: str) -> Markup:
     return Markup('{} of <span title="{}">{}</span>').format(words, name, breakable(short_name(name)))
 
 
-def _world(document: Document, row: Entry[Any]) -> Markup:
+def _world(document: Document, row: Entry[OfTarget]) -> Markup:
     """In which world, where the report has experiments in several."""
     experiments = [each for each in document.results.studies if each.basis == "experimental"]
     if len({each.spec["generator"].get("name") for each in experiments}) < 2:
@@ -192,7 +194,7 @@ def _points(style: Style, size: Markup) -> str:
     return "" if style != "points" else " point" if one else " points"
 
 
-def _ends(row: Entry[Any], style: Style, decimals: int, *, negated: bool = False, signed: bool = False) -> Markup:
+def _ends(row: Entry[object], style: Style, decimals: int, *, negated: bool = False, signed: bool = False) -> Markup:
     names = ("high", "low") if negated else ("low", "high")
     low, high = (row.number(end, style, decimals, negated=negated, signed=signed) for end in names)
     return Markup("{} to {}").format(low, high)
@@ -264,7 +266,7 @@ def groups(document: Document, sentences: Told) -> tuple[Group, ...]:
     return tuple(found)
 
 
-def lines(results: Mapping[str, Any]) -> list[str]:
+def lines(results: Mapping[str, object]) -> list[str]:
     """Every verdict in words, after the mark of its kind, in the order of the page."""
     document = Document(read(results))
     grouped = groups(document, told(document))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from markupsafe import Markup, escape
 
 from transect.reports.document import Document, Style, pointer, rounded
+from transect.reports.entries import EstimatedEntry
 from transect.reports.results import AttributeEntry, StudyEntry, TargetEntry
 from transect.runs.wording import spaced
 from transect.targets.kinds import kinds
@@ -138,17 +138,17 @@ def correction_name(method: str) -> str:
     return _METHODS.get(method, "")
 
 
-def effect_numbers(row: Mapping[str, Any]) -> tuple[str, str, str]:
+def effect_numbers(row: EstimatedEntry) -> tuple[str, str, str]:
     """Estimate, interval and adjusted p as texts with a true minus; a reason or a dash where there is none."""
-    style = effect_style(row["unit"])
-    if row["estimate"] is None:
-        return "not estimable", row["reason"], "–"
-    plus = "+" if row["estimate"] > 0 else ""
+    style = effect_style(row.unit)
+    if row.estimate is None:
+        return "not estimable", row.reason, "–"
+    plus = "+" if row.estimate > 0 else ""
     ends = "no interval"
-    if row["low"] is not None:
-        ends = f"{rounded(row['low'], style)} to {rounded(row['high'], style)}"
-    p = "–" if row["p_adjusted"] is None else rounded(row["p_adjusted"], "p")
-    return plus + rounded(row["estimate"], style), ends, p
+    if row.low is not None and row.high is not None:
+        ends = f"{rounded(row.low, style)} to {rounded(row.high, style)}"
+    p = "–" if row.p_adjusted is None else rounded(row.p_adjusted, "p")
+    return plus + rounded(row.estimate, style), ends, p
 
 
 def listed(items: Sequence[str | Markup], last: str = "and") -> Markup:

@@ -13,13 +13,16 @@ import pickletools
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from transect.errors import BadInput
+
+if TYPE_CHECKING:
+    from pyarrow import parquet
 
 LEAST: Final = 2 << 30
 """Bytes that any file may take."""
@@ -102,7 +105,7 @@ def check_archive(path: Path, *, stored: bool = False) -> None:
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
         raise BadInput(f"{path}: expected entries without a password, found encrypted ones; save the file without")
     if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
-        raise BadInput(f"{path}: expected entries stored or deflated, found others; it may be a bomb: pack it again")
+        raise BadInput(f"{path}: expected entries stored or deflated, found others (a zip bomb?): pack it again")
     if stored and any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise BadInput(f"{path}: expected entries as PyTorch stores them, found compressed ones; it may be a zip bomb")
 
@@ -177,7 +180,7 @@ def parquet_table(
     return table
 
 
-def _opened(source: Path | pa.Buffer, texts: Sequence[str] = (), *, checksums: bool = False) -> Any:
+def _opened(source: Path | pa.Buffer, texts: Sequence[str] = (), *, checksums: bool = False) -> parquet.ParquetFile:
     """The file. texts: leaves that are read as a dictionary and its numbers."""
     from pyarrow import parquet
 
@@ -187,7 +190,7 @@ def _opened(source: Path | pa.Buffer, texts: Sequence[str] = (), *, checksums: b
 
 def _measured(
     source: Path | pa.Buffer,
-    metadata: Any,
+    metadata: parquet.FileMetaData,
     name: str,
     size: int,
     columns: Sequence[str] | None,
@@ -208,7 +211,7 @@ def _measured(
 
 
 def _in_batches(
-    file: Any, name: str, size: int, columns: Sequence[str] | None, groups: Sequence[int], longest: int
+    file: parquet.ParquetFile, name: str, size: int, columns: Sequence[str] | None, groups: Sequence[int], longest: int
 ) -> pa.Table:
     """The rows of texts that have no dictionary, in batches of a small part of the bound, left where they exceed it."""
     batches, total = [], 0
@@ -252,7 +255,7 @@ def _unpacked_size(table: pa.Table, name: str) -> int:
     return sum(_unpacked(chunk, name) for column in table.columns for chunk in column.chunks)
 
 
-def _unpacked(array: Any, name: str) -> int:
+def _unpacked(array: pa.Array, name: str) -> int:
     """Bytes of an array's values where each row has its own."""
     kind = array.type
     if pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind):  # most are
@@ -274,7 +277,7 @@ def _unpacked(array: Any, name: str) -> int:
     return int(array.nbytes)
 
 
-def _of_dictionary(array: Any, name: str) -> int:
+def _of_dictionary(array: pa.DictionaryArray, name: str) -> int:
     values = array.dictionary
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)) and not (
         pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)
@@ -285,13 +288,13 @@ def _of_dictionary(array: Any, name: str) -> int:
     return int(pc.sum(pc.multiply(lengths, used.field("counts"))).as_py() or 0)
 
 
-def _of_views(array: Any) -> int:
+def _of_views(array: pa.Array) -> int:
     """The sum of the lengths, which views of 16 bytes begin with; a view may be of bytes that others have too."""
     views = np.frombuffer(array.buffers()[1], np.int32).reshape(-1, 4)[array.offset : array.offset + len(array), 0]
     return 16 * len(array) + int(views[array.is_valid().to_numpy(zero_copy_only=False)].sum(dtype=np.int64))
 
 
-def _worst(file: Any, groups: Sequence[int], columns: Sequence[str] | None) -> tuple[int, int, int]:
+def _worst(file: parquet.ParquetFile, groups: Sequence[int], columns: Sequence[str] | None) -> tuple[int, int, int]:
     """Bytes of values of fixed width; the most that texts can take; the most that the texts of a row can."""
     schema = file.metadata.schema
     leaves = [(place, schema.column(place)) for place in range(file.metadata.num_columns)]
@@ -314,7 +317,7 @@ def _is_of(path: str, columns: Sequence[str]) -> bool:
     return any(path == name or path.startswith(f"{name}.") for name in columns)
 
 
-def _chunk(file: Any, group: int, place: int) -> Any:
+def _chunk(file: parquet.ParquetFile, group: int, place: int) -> parquet.ColumnChunkMetaData:
     """What the metadata say of a column of a row group.
 
     pyarrow ends the process where such an entry contradicts itself, but its reader raises: so a row is read first,

@@ -284,11 +284,11 @@ def _table(name: str, was: Path, is_now: Path, files: list[str], tolerance: floa
         raise BadInput(f"{first}: expected a file that the run wrote, got a damaged one; put it back") from None
 
 
-def _numbers(path: Path) -> Any:
+def _numbers(path: Path) -> object:
     return _of_the_job(read_json(path, "a file of numbers", "put back the file that the run wrote"))
 
 
-def _of_the_job(value: Any) -> Any:
+def _of_the_job(value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: _of_the_job(each) for key, each in value.items() if key not in _OF_THE_MACHINE}
     return [_of_the_job(each) for each in value] if isinstance(value, list) else value

@@ -236,7 +236,16 @@ def begun(folder: Path) -> str:
             continue
         with suppress(OSError, ValueError, KeyError, TypeError, OverflowError), log.open(encoding="utf-8") as lines:
             days.append(datetime.fromtimestamp(loads(lines.readline(_LINE))["time"], UTC))
-    return f"{min(days).day} {min(days):%b %Y}" if days else ""
+    return _day(min(days)) if days else ""
+
+
+def today() -> str:
+    """The day, in UTC: "28 Nov 2026"."""
+    return _day(datetime.now(UTC))
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%b %Y}"
 
 
 @final

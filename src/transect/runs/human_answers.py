@@ -13,7 +13,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, final
+from typing import Final, Literal, final
 
 import pyarrow as pa
 
@@ -192,7 +192,7 @@ class JudgeAgreement:
     codes: tuple[CodeAgreement, ...]
 
 
-def digest_of_judge(judge: Mapping[str, Any]) -> str:
+def digest_of_judge(judge: Mapping[str, object]) -> str:
     """SHA-256 of a judge's description."""
     return hashlib.sha256(canonical_json(judge).encode()).hexdigest()
 

@@ -32,7 +32,7 @@ def plain(value: object) -> Any:
     Dataclasses become objects by field, arrays and sets lists (sets sorted), enumerations and paths text, and numbers
     that are not finite null. -0.0 is 0.0.
     """
-    numpy: Any = sys.modules.get("numpy")  # until it is loaded no value is of it; `transect --help` does without
+    numpy = sys.modules.get("numpy")  # until it is loaded no value is of it; `transect --help` does without
     if numpy and isinstance(value, numpy.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int):
@@ -52,7 +52,7 @@ def plain(value: object) -> Any:
 def hidden() -> Any: ...
 @typing.overload
 def hidden(default: T) -> T: ...
-def hidden(default: Any = dataclasses.MISSING) -> Any:
+def hidden(default: object = dataclasses.MISSING) -> Any:
     """A field of a record that its JSON leaves out, as pictures that only the page shows; required by default."""
     return dataclasses.field(default=default, repr=False, metadata={_HIDDEN: True})
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from transect.errors import RunFolderError
 
@@ -110,7 +110,7 @@ def tables_of(slug: str, *, in_words: bool, coded: bool = False) -> tuple[str, .
     return (f"predictions/{slug}", *said, *([f"coded/{slug}"] if in_words and coded else []))
 
 
-def is_coded(facts: Mapping[str, Any]) -> bool:
+def is_coded(facts: Mapping[str, object]) -> bool:
     """Whether a target's description says that a judge model or a user's functions look at its texts.
 
     >>> is_coded({"asked_in_words": {}, "judge": {"name": "vlm:judge"}})

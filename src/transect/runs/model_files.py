@@ -286,7 +286,7 @@ def _read_state(path: Path) -> dict[str, Tensor]:
     return {str(name): value for name, value in state.items()}
 
 
-def read_tensors(path: Path) -> Any:
+def read_tensors(path: Path) -> object:
     """What PyTorch's loader of weights finds in a file: tensors, plain values, lists and dictionaries of these."""
     import torch
 

@@ -39,12 +39,12 @@ def check_files(folder: Path, files: Iterable[Path]) -> None:
     for file in files:
         _check_place(file, root)
         if file.name == _ADAPTER:
-            raise BadInput(f"{file}: expected whole weights, found an adapter of other ones; merge it and save again")
+            raise BadInput(f"{file}: expected full weights, found an adapter; merge it into its base and save again")
         if file.suffix == ".json" and file.name not in _WORDS:
             _check_settings(file, settings_of(file))
 
 
-def settings_of(file: Path) -> Mapping[str, Any]:
+def settings_of(file: Path) -> Mapping[str, object]:
     """The object in a JSON file, empty where it holds another value. Raises BadInput for a file that is no JSON."""
     try:
         content = loads(file.read_text(encoding="utf-8"))
@@ -73,7 +73,7 @@ def _check_place(file: Path, root: Path) -> None:
         )
 
 
-def _check_settings(file: Path, content: Mapping[str, Any]) -> None:
+def _check_settings(file: Path, content: Mapping[str, object]) -> None:
     if named := next((key for key in _CODE if key in content), ""):
         raise BadInput(
             f"{file}: expected settings alone, got {named}, which names code of the model's own, and that is never "
@@ -82,11 +82,11 @@ def _check_settings(file: Path, content: Mapping[str, Any]) -> None:
     for name in _weights(content):
         if not _is_plain(name) or not name.endswith(_WEIGHTS):
             raise BadInput(
-                f"{file}: expected weights named .safetensors beside it, got {name!r:.80}; move them there and save "
+                f"{file}: expected weights named .safetensors next to it, got {name!r:.80}; move them there and save "
                 "again"
             )
         if not (file.parent / name).is_file():
-            raise BadInput(f"{file}: expected {name} beside it, found none; copy or save the model again")
+            raise BadInput(f"{file}: expected {name} next to it, found none; copy or save the model again")
     for name in (name for key in _LISTS for name in _listed(file, content, key)):
         if not _is_plain(name):
             raise BadInput(f"{file}: expected names of files beside it, got {name!r:.80}; save the model again")
@@ -95,7 +95,7 @@ def _check_settings(file: Path, content: Mapping[str, Any]) -> None:
             raise BadInput(f"{file}: expected a kind of network, got the folder {body!r:.80}; save the model again")
 
 
-def _listed(file: Path, content: Mapping[str, Any], key: str) -> list[Any]:
+def _listed(file: Path, content: Mapping[str, object], key: str) -> list[Any]:
     """A list of the settings. Raises BadInput for anything else."""
     names = content.get(key) or []
     if not isinstance(names, list):
@@ -103,7 +103,7 @@ def _listed(file: Path, content: Mapping[str, Any], key: str) -> list[Any]:
     return names
 
 
-def _weights(content: Mapping[str, Any]) -> Iterator[Any]:
+def _weights(content: Mapping[str, object]) -> Iterator[Any]:
     shards = content.get("weight_map")
     if isinstance(shards, Mapping):
         yield from sorted({str(name) for name in shards.values()})

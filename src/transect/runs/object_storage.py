@@ -132,10 +132,10 @@ class Store:
             except FileNotFoundError:
                 return
 
-    def _put(self, name: str, content: bytes, mode: Any) -> str:
+    def _put(self, name: str, content: bytes, mode: object) -> str:
         return str(self._store.put(name, content, mode=mode, use_multipart=False)["e_tag"])
 
-    def _put_if(self, name: str, content: bytes, mode: Any) -> str | None:
+    def _put_if(self, name: str, content: bytes, mode: object) -> str | None:
         """Write on a condition; None where it does not hold, and the object has another content."""
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 

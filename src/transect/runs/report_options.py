@@ -36,24 +36,23 @@ class ReportSettings:
     __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "strict": True}
 
     title: Annotated[
-        str,
+        str | None,
         Option(
-            "Title of the page; default: the models, the images and how many; stored with the run.",
+            'Title of the page, or "" for the default: the models, the images and how many; stored with the run.',
             rare=True,
         ),
-    ] = ""
+    ] = None
     by: Annotated[
         Sequence[str],
         Option(
-            "Count errors by this attribute, or as raters saw it; repeat for combinations, of up to five; stored with "
-            "the run.",
+            "Count errors by an attribute or its ratings; repeat for combinations of up to five; stored with the run.",
         ),
     ] = ()
     bins: Annotated[
         Sequence[str],
         Option(
-            "Cut points of an observed or rated attribute, as age=30,50; repeatable; default: terciles; stored with "
-            "the run.",
+            "Cut points of an observed or rated attribute, such as age=30,50; repeatable; default: terciles; stored "
+            "with the run.",
             rare=True,
         ),
     ] = ()
@@ -78,7 +77,7 @@ class ReportSettings:
     margin: Annotated[
         float | str | Sequence[str],
         Option(
-            "Differences up to this count as none, as 0.02 (of rates; the default) or score=0.1 (of one outcome); "
+            "Largest difference that does not matter: 0.02 (for rates; default) or score=0.1 (for one outcome); "
             "repeatable; stored with the run.",
         ),
     ] = ()
@@ -159,7 +158,8 @@ def over(stored: ReportSettings, given: ReportSettings) -> ReportSettings:
         "margin": listed_margins(given.margin),
         "at_thresholds": check_thresholds(given.at_thresholds),
     }
-    return dataclasses.replace(stored, **{name: value for name, value in stated.items() if value})
+    given_title = {} if given.title is None else {"title": given.title or None}
+    return dataclasses.replace(stored, **{name: value for name, value in stated.items() if value} | given_title)
 
 
 Bins: TypeAlias = Mapping[str, tuple[float, ...]]
@@ -188,7 +188,7 @@ def _points_of(text: str, values: str) -> tuple[float, ...]:
 
 def _checked_points(attribute: Attribute, points: tuple[float, ...]) -> tuple[float, ...]:
     if attribute.discrete:
-        raise BadInput(f"--bins {attribute.name}: expected an attribute with a range, got one of levels; leave it out")
+        raise BadInput(f"--bins {attribute.name}: expected an attribute with a range, got levels; leave it out")
     low, high = attribute.bounds
     inside = all(math.isfinite(point) and low < point <= high for point in points)
     if not inside or any(after <= before for before, after in itertools.pairwise(points)):

@@ -91,7 +91,7 @@ def json_schema(record: Any, name: str, version: int) -> dict[str, object]:
     return {"$schema": DIALECT, "$id": f"transect/{name}/{version}", **schema}
 
 
-def _without_hidden(record: Any) -> Any:
+def _without_hidden(record: object) -> Any:
     """A record without the fields that its JSON leaves out, whose types no schema may be able to describe."""
     if not (isinstance(record, type) and dataclasses.is_dataclass(record) and hidden_fields(record)):
         return record

@@ -130,7 +130,7 @@ def _check(row: list[str], head: list[str] | None, where: str, end: int, breaks:
     broken = [name for name, field in zip(names, row, strict=False) if "\n" in field or "\r" in field]
     if end and not (head and len(row) == len(head) and all(map(breaks, broken))):
         raise BadInput(
-            f"{where}: expected quotes that close in their line, got a field that goes on to line {end}; {_QUOTES}"
+            f"{where}: expected quotes that close in their line, got a field that continues to line {end}; {_QUOTES}"
         )
     if len(row) != len(names):
         raise BadInput(f"{where}: expected {len(names)} columns, got {len(row)}; fix the line")

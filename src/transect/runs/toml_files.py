@@ -72,7 +72,7 @@ def read(path: Path, kind: str = "a TOML file") -> dict[str, Any]:
     return parse(read_text(path, kind), str(path))
 
 
-def checked(model: type[M], content: Mapping[str, Any], where: str, text: str = "", *, quotes: bool = True) -> M:
+def checked(model: type[M], content: Mapping[str, object], where: str, text: str = "", *, quotes: bool = True) -> M:
     """The content as a model; text: its TOML, for the line; quotes: quote a wrong value, which may be a secret."""
     try:
         return model.model_validate(content)

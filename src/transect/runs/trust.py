@@ -38,12 +38,12 @@ def check_among(trusted: Iterable[str], model: str, *names: str) -> None:
     >>> check_among((), "faceworld")
     >>> check_among((), "torch:smile.pt")
     Traceback (most recent call last):
-    transect.errors.BadInput: torch:smile.pt: expected your word that this model may be opened, which only the record \
+    transect.errors.BadInput: torch:smile.pt: expected your consent to open this model, which only the record \
 names; if you trust it: --trust 'torch:smile.pt'
     """
     if not _SHIPPED.fullmatch(model) and not {model, *names} & {*trusted}:
         raise BadInput(
-            f"{model}: expected your word that this model may be opened, which only the record names; if you trust it: "
+            f"{model}: expected your consent to open this model, which only the record names; if you trust it: "
             f"--trust '{model}'"
         )
 

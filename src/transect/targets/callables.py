@@ -35,7 +35,7 @@ def load(spec: str, options: Options) -> Target:
 
 
 def as_target(
-    model: Any, *, name: str = "", preprocess: object = None, isolate: bool | None = None, **options: object
+    model: object, *, name: str = "", preprocess: object = None, isolate: bool | None = None, **options: object
 ) -> Target:
     """A target made of a Python object.
 
@@ -166,7 +166,7 @@ def _scores(answers: object, classes: tuple[str, ...], task: Task) -> np.ndarray
     return array[:, 1] if task is Task.BINARY and array.shape[1:] == (2,) else array
 
 
-def _positive_column(answers: Any, task: Task) -> Any:
+def _positive_column(answers: Any, task: Task) -> object:
     """Two columns of probabilities of a binary target: the second is that of yes, as scikit-learn orders classes."""
     array = np.asarray(answers) if isinstance(answers, list) else answers
     return array[:, 1] if task is Task.BINARY and getattr(array, "shape", ())[1:] == (2,) else answers
@@ -175,7 +175,7 @@ def _positive_column(answers: Any, task: Task) -> Any:
 def _facts(model: object) -> dict[str, object]:
     """The class and a digest of everything that the estimator holds, so that a refitted one is another target."""
     kind = type(model)
-    facts: dict[str, Any] = {"class": f"{kind.__module__}:{kind.__qualname__}"}
+    facts: dict[str, object] = {"class": f"{kind.__module__}:{kind.__qualname__}"}
     if kind.__module__.split(".")[0] == "sklearn":
         import joblib
         import sklearn

@@ -112,7 +112,7 @@ def faults(target: Target) -> Iterator[Fault]:
         yield from _method_faults(target, members)
 
 
-def _method_faults(target: Target, members: Mapping[str, Any]) -> Iterator[Fault]:
+def _method_faults(target: Target, members: Mapping[str, object]) -> Iterator[Fault]:
     if isinstance(target, DescribesItself):
         yield from description_faults(target)
     if members.get("metered") and not isinstance(target, Metered):
@@ -208,14 +208,14 @@ def describe(target: Target) -> dict[str, Any]:
     for fault in _contradictions(target):
         raise BadInput(_FAULT.format(target.name, *fault))
     if isinstance(target, DescribesItself):
-        facts: dict[str, Any] = dict(_described(target))
+        facts: dict[str, object] = dict(_described(target))
     else:
         facts = {"class": type(target).__qualname__, "code_sha256": fingerprint(target)}
     own = {key: getattr(target, key, None) for key in _SETTINGS}
     facts |= {key: value for key, value in own.items() if not _says_nothing(value) and _says_nothing(facts.get(key))}
     if target.task == "detection":
         facts["box_convention"] = box_convention_of(target)
-    described: dict[str, Any] = _plain({"name": target.name, "task": str(target.task), **facts})
+    described: dict[str, object] = _plain({"name": target.name, "task": str(target.task), **facts})
     return described
 
 
@@ -237,12 +237,12 @@ def _contradictions(target: Target) -> Iterator[Fault]:
             yield key, f"{str(own)[:60]!r} in describe() as in its attribute", f"{str(said)[:60]!r}"
 
 
-def _meaning(value: Any, labels: list[str]) -> Any:
+def _meaning(value: object, labels: list[str]) -> Any:
     """A setting fit to be compared: sequences as lists, a class that is stated by its label as its column."""
     return list(value) if isinstance(value, list | tuple) else labels.index(value) if value in labels else value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """JSON's own kinds; what has none becomes the name of its class, since a repr may hold addresses or secrets."""
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}

@@ -48,7 +48,7 @@ class Options:
     enlarge: Annotated[int, ENLARGE] = 256
     adjust_threshold: Annotated[float, ADJUST] = 0.0
     jitters: Annotated[
-        int, Option("Random crops that each embedding is the mean of; 0 for none, which is deterministic.", least=0)
+        int, Option("Random crops averaged in each embedding; 0 for none, which is deterministic.", least=0)
     ] = 0
 
 
@@ -131,4 +131,4 @@ def read_model(kind: Any, path: Path) -> Any:
         return kind(str(path))
     except RuntimeError as error:
         message = words_of(error, 100)
-        raise BadInput(f"{path}: expected a model file of dlib's ({kind.__name__}), got {message}") from None
+        raise BadInput(f"{path}: expected a dlib model file ({kind.__name__}), got {message}") from None

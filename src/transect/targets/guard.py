@@ -169,7 +169,7 @@ def short(text: str) -> str:
 
 
 _OF_WORDS: Final = "fix the model or the question (try: transect targets check MODEL --questions FILE)"
-_OF_OTHERS: Final = "fix the model, or how it is read (--task, --output, --preprocess; try: transect targets check)"
+_OF_OTHERS: Final = "fix the model, or how it is read (try: transect targets check MODEL)"
 """What helps where every image failed."""
 
 
@@ -398,7 +398,7 @@ class FailureLog(FailureBudget):
         self.counted.append(("tell_once", text))
 
 
-TIMEOUT: Final = Option("Seconds that a model may take for an image.", panel=_PANEL, rare=True)
+TIMEOUT: Final = Option("Time limit of a model for each image, in seconds.", panel=_PANEL, rare=True)
 
 
 @final
@@ -416,6 +416,6 @@ class Limits:
         if not 0 < self.timeout < math.inf:
             raise BadInput(f"--timeout: expected a finite number of seconds above 0, got {self.timeout:g}; change it")
         if self.batch < 1:
-            raise BadInput(f"--batch: expected a batch of at least 1 image, got {self.batch}; change it")
+            raise BadInput(f"--batch: expected at least 1 image, got {self.batch}; change it")
         if not 0 <= self.max_failures <= 1:
             raise BadInput(f"--max-failures: expected a share from 0 to 1, got {self.max_failures:g}; 0.05 is 5 %")

@@ -125,7 +125,7 @@ def recognised(
     if len(found) > 1:
         raise BadInput(
             f"model file {path}: expected outputs of one kind of detector, found those of {' and '.join(found)}; "
-            f"state which: --output {next(iter(found))}"
+            f"choose one: --output {next(iter(found))}"
         )
     ((kind, chosen),) = found.items()
     names = {0: "face"} if kind == "blazeface" else names
@@ -424,7 +424,7 @@ class Tensor(NamedTuple):
         """Whether it holds floating-point numbers, or whole ones that stand for such."""
         return self.dtype in _FLOATS or self.is_quantized
 
-    def real(self, values: Any) -> Any:
+    def real(self, values: Any) -> object:
         """The numbers that the output's values stand for; a mapping for each image as a matrix."""
         if self.dtype == MAP:
             return np.array([list(row.values()) for row in values], dtype=np.float64)
@@ -440,7 +440,7 @@ class Network:
     inputs: Sequence[Tensor]
     outputs: Sequence[Tensor]
     metadata: Mapping[str, str]
-    run: Callable[[np.ndarray, list[str]], list[Any]]
+    run: Callable[[np.ndarray, list[str]], list[object]]
     facts: Mapping[str, object]
 
 
@@ -463,8 +463,8 @@ def as_model(network: Network, name: str, options: NetworkFileOptions, *, unit_b
     chosen = head.outputs if head else [_output_of(network, options.output_name, output)]
     if not head and is_grid(chosen[0]):
         raise BadInput(
-            f"model file {network.path}: expected scores of a {output.task.value} target, found {chosen[0]}, as a "
-            "detector has them; state --task detection"
+            f"model file {network.path}: expected scores of a {output.task.value} target, found {chosen[0]}, the "
+            "output of a detector; give --task detection"
         )
     facts = {
         **network.facts,

@@ -60,7 +60,7 @@ def load(argument: str, options: Options) -> ModelTarget:
     model_files.check_unchanged(mapped)
     inputs = [_tensor(each) for each in session.get_inputs()]
 
-    def run(batch: np.ndarray, names: list[str]) -> list[Any]:
+    def run(batch: np.ndarray, names: list[str]) -> list[object]:
         answers = session.run(names, {inputs[0].name: batch})
         model_files.check_unchanged(mapped)  # the runtime maps these files, so that writing to them changes the weights
         return list(answers)

@@ -70,7 +70,7 @@ class Options:
     """How a cascade searches."""
 
     scale_factor: Annotated[float, Option("Ratio of neighboring scales, above 1.")] = 1.05
-    min_neighbors: Annotated[int, Option("Raw hits that make a box.", least=1)] = 3
+    min_neighbors: Annotated[int, Option("Raw hits needed for a box.", least=1)] = 3
     min_size: Annotated[int, Option("Smallest side of a box in pixels.", least=0)] = 0
     equalize: Annotated[bool, Option("Equalize the histogram first.")] = False
     enlarge: Annotated[

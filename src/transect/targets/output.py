@@ -79,7 +79,7 @@ class OutputSpec:
             "positive": self.positive,
         }
 
-    def read(self, raw: Any, n: int) -> Predictions:
+    def read(self, raw: object, n: int) -> Predictions:
         """Predictions for n images from an array, a tensor or a list; detection: a list of boxes per image.
 
         Boxes are [m, 4] or [m, 5] arrays (x0, y0, x1, y1 and confidence) or mappings with "boxes" and "scores".
@@ -101,7 +101,7 @@ class OutputSpec:
         scores[[bool(reason) for reason in failures]] = np.nan
         return Predictions(self.task, scores, failures, labels=self.labels)
 
-    def _matrix(self, raw: Any, n: int) -> Float[np.ndarray, "n k"]:
+    def _matrix(self, raw: object, n: int) -> Float[np.ndarray, "n k"]:
         array = to_array(raw)
         wide = [size for size in array.shape[1:] if size != 1]
         array = array.reshape(len(array), *(wide or [1])) if array.ndim and len(wide) < array.ndim - 1 else array

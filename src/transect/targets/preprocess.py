@@ -229,11 +229,11 @@ def _channel_fault(settings: _Table) -> str:
     return f"std: expected numbers above 0, got {settings['std']!r}" if min(settings["std"]) <= 0 else ""
 
 
-def _all(values: object, count: int, good: Callable[[Any], bool]) -> bool:
+def _all(values: object, count: int, good: Callable[[object], bool]) -> bool:
     return isinstance(values, tuple) and len(values) == count and all(map(good, values))
 
 
-def _number(value: Any) -> bool:
+def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -345,7 +345,7 @@ class Aligner:
         """Whether landmarks must come with the images."""
         return self._found is None
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """The detector and the file of points, as JSON values; nothing where landmarks come with the images."""
         if self._found is None:
             return {}

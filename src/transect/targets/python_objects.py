@@ -90,7 +90,7 @@ def _parts(obj: Any) -> list[bytes]:
     return [_source(kind), *_methods(kind), *_state(obj)]
 
 
-def _source(obj: Any) -> bytes:
+def _source(obj: object) -> bytes:
     """The text of the module; a script's own file changes for other reasons, so that only its code counts."""
     module = sys.modules.get(getattr(obj, "__module__", None) or "")
     file = getattr(module, "__file__", None)
@@ -124,7 +124,7 @@ def _state(obj: object) -> list[bytes]:
     return [name.encode() + _value(value) for name, value in sorted(held.items())]
 
 
-def _value(value: Any) -> bytes:
+def _value(value: object) -> bytes:
     """A plain value or array as bytes; of anything else the kind, since a repr may hold addresses."""
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return repr(value).encode()

@@ -25,7 +25,7 @@ _OF_VERSIONS: Final = ("library", "resized_by")
 """What a description says of installed libraries."""
 
 
-def without_versions(facts: Any) -> Any:
+def without_versions(facts: object) -> Any:
     """The description without what it says of installed libraries."""
     if isinstance(facts, Mapping):
         return {key: without_versions(value) for key, value in facts.items() if key not in _OF_VERSIONS}
@@ -127,7 +127,7 @@ def _coders(stored: Mapping[str, Any], given: Mapping[str, object]) -> tuple[obj
     for name in scorers:
         if name not in given:
             raise BadInput(
-                f"scorer {name}: its code would run with your rights; if you trust it, say where it is: --target "
+                f"scorer {name}: its code would run with your permissions; if you trust it, give its place: --target "
                 f"'{name}=module:function'"
             )
     model = "" if judge is None else str(judge["name"])

@@ -73,6 +73,18 @@ def takes(spec: str, option: str) -> bool:
     return kind is not PLUG_IN and option in (kind or _python()).options
 
 
+def remedy(spec: str, *options: str) -> str:
+    """What to check about such a target whose answers are no good: those of the options that it takes.
+
+    >>> remedy("net.onnx", "preprocess", "task"), remedy("opencv:haarcascade_smile", "preprocess", "task")
+    ('check --preprocess and --task', 'check that the images show what it looks for')
+    """
+    taken = [f"--{option}" for option in options if takes(spec, option)]
+    if not taken:
+        return "check that the images show what it looks for"
+    return f"check {' and '.join(filter(None, [', '.join(taken[:-1]), taken[-1]]))}"
+
+
 def is_python(spec: str) -> bool:
     """Whether a spec can only be that of a Python object, which may be a Target with settings of its own."""
     return kind_of(spec)[0] in (None, _python())
@@ -178,12 +190,12 @@ def _python_object(spec: str, settings: _Options) -> Target:
         target: Target = module.load(spec, options_of(module.Options, settings, spec))
     except NoSuchModule as error:
         if not difflib.get_close_matches(scheme, {name.partition(":")[0] for name in known}):
-            raise BadInput(f"target {spec!r}: {error}; those that ship: transect list targets") from None
+            raise BadInput(f"target {spec!r}: {error}; for built-in ones, see: transect list targets") from None
         raise UnknownName("target", spec, known, str(error)) from None
     return target
 
 
-def _plugin(entry: EntryPoint, argument: str, options: Mapping[str, Any]) -> Target:
+def _plugin(entry: EntryPoint, argument: str, options: Mapping[str, object]) -> Target:
     """The Target that an entry point is, or that it returns when called with the argument (if any) and the options."""
     try:
         target = entry.load()

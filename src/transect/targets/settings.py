@@ -27,22 +27,22 @@ LABELS: Final = Option(
     "Names of the model's classes, separated by commas.", kind=str | None, read=_split, panel=_PANEL, opens="value"
 )
 POSITIVE: Final = Option(
-    "The class or label that counts as yes; of a detector also several, separated by commas.",
+    "The class or label that counts as yes; for a detector, one or more, separated by commas.",
     panel=_PANEL,
     opens="value",
 )
 THRESHOLD: Final = Option(
-    "Score from which the answer is yes; for embeddings, cosine distance from which images do not match.", panel=_PANEL
+    "Smallest score that counts as yes; for embeddings, smallest cosine distance that counts as no match.", panel=_PANEL
 )
 OUTPUT: Final = Option(
-    "What the model returns: probability, logit, or the head of a detector, as yolov8.",
+    "What the model returns: probability, logit, or the head of a detector, such as yolov8.",
     panel=_PANEL,
     rare=True,
     opens="value",
 )
 OUTPUT_NAME: Final = Option(
-    "Of an ONNX or TensorFlow Lite model with several outputs: the one to read; of a detector all that it needs, as "
-    "A,B.",
+    "For an ONNX or TensorFlow Lite model with several outputs: the one to read, or for a detector all it needs, such "
+    "as A,B.",
     panel=_PANEL,
     rare=True,
     opens="value",
@@ -55,21 +55,21 @@ ISOLATE: Final = Option(
     rare=True,
 )
 TEMPLATES: Final = Option(
-    "Of an open model with --labels: a sentence with {} for the label; repeatable, and scores are averaged over them. "
-    "hf:FOLDER#2 is the second alone.",
+    "For an open model with --labels: a sentence with {} for the label; repeatable, and scores are averaged over "
+    "them. hf:FOLDER#2 uses only the second.",
     names=("--template",),
     panel=_PANEL,
     rare=True,
     opens="value",
 )
 DTYPE: Final = Option(
-    "Numbers of an open model: float32 (default), float16 or bfloat16.", panel=_PANEL, rare=True, opens="value"
+    "Number format of an open model: float32 (default), float16 or bfloat16.", panel=_PANEL, rare=True, opens="value"
 )
 DEVICE: Final = Option(
-    "Where an open or PyTorch model is computed: cpu (default), cuda, cuda:1, …", panel=_PANEL, rare=True, opens="value"
+    "Where an open or PyTorch model runs: cpu (default), cuda, cuda:1, …", panel=_PANEL, rare=True, opens="value"
 )
 ALLOW_DOWNLOAD: Final = Option(
-    "Download the model of hf:ID where it is not in the local cache; without it nothing is downloaded.",
+    "Download the model of hf:ID if it is not in the local cache; default: download nothing.",
     names=("--allow-download/--no-download",),
     panel=_PANEL,
     rare=True,

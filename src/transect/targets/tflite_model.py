@@ -40,7 +40,7 @@ def load(argument: str, options: Options) -> ModelTarget:
     inputs, outputs = network.get_input_details(), network.get_output_details()
     places = {each["name"]: each["index"] for each in outputs}
 
-    def run(batch: np.ndarray, names: list[str]) -> list[Any]:
+    def run(batch: np.ndarray, names: list[str]) -> list[object]:
         network.set_tensor(inputs[0]["index"], batch)
         network.invoke()
         return [np.array(network.get_tensor(places[each])) for each in names]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -96,7 +97,7 @@ def preprocess_of(settings: Mapping[str, Any]) -> Preprocess:
     )
 
 
-def _network(name: str, tensors: Mapping[str, Any], config: Mapping[str, Any], path: Path) -> tuple[Any, Preprocess]:
+def _network(name: str, tensors: Mapping[str, Any], config: Mapping[str, Any], path: Path) -> tuple[object, Preprocess]:
     """The network with its weights, and its own preprocessing."""
     timm = _library()
     overlay = config.get("pretrained_cfg")
@@ -128,7 +129,7 @@ def _classes(network: Any, config: Mapping[str, Any], options: Options) -> tuple
     count = int(network.num_classes)
     names = options.labels or tuple(map(str, config.get("label_names") or ())) or tuple(map(str, range(count)))
     if len(names) != count:
-        raise BadInput(f"labels: expected {count}, as the weights have classes, got {len(names)}; correct --labels")
+        raise BadInput(f"labels: expected {count}, as many as the weights have, got {len(names)}; correct --labels")
     return names
 
 
@@ -152,7 +153,7 @@ def _config(file: Path, name: str) -> Mapping[str, Any]:
     return config if known else {}
 
 
-def _library() -> Any:
+def _library() -> ModuleType:
     """The library. Raises BadInput where it does not run with this PyTorch."""
     check_torchvision()
     importlib.import_module("timm.data")

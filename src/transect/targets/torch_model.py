@@ -29,7 +29,7 @@ KIND: Final = Kind(
     trust="code",
     listed=(
         ("torch:module:attribute@weights", "any", "a PyTorch module with its weights"),
-        ("torch:model.pt", "any", "a TorchScript file (it runs with your rights)"),
+        ("torch:model.pt", "any", "a TorchScript file (it runs with your permissions)"),
     ),
 )
 _SCRIPT_SUFFIXES = (".pt", ".pth", ".ts", ".torchscript")

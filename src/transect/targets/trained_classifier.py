@@ -69,7 +69,7 @@ def load(path: str, options: Options) -> ModelTarget:
     if any(
         weights.get(name, value).shape != value.shape for name, value in network.fc.state_dict(prefix="fc.").items()
     ):
-        raise BadInput(f"{file}: expected a last layer of {len(card.classes)} classes; the card is of other weights")
+        raise BadInput(f"{file}: expected a last layer of {len(card.classes)} classes; its card describes others")
     start_from(network, weights, file)
     task, labels = (Task.BINARY, ()) if binary else (Task.MULTICLASS, tuple(card.classes))
     threshold = card.threshold if options.threshold is None else options.threshold

@@ -75,7 +75,7 @@ class Plan(GanOptions):
             raise BadInput(f"--distil: expected --arch stylegan2, got {self.arch}; change it")
         if self.mirror:
             raise BadInput(
-                "--distil: expected no --mirror, got it: a mirrored picture is another latent's; leave it out"
+                "--distil: does not work with --mirror: a mirrored picture belongs to another latent; leave it out"
             )
 
 

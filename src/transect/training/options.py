@@ -18,7 +18,7 @@ PicturesSource = Annotated[
 ]
 Population = Annotated[
     str | Path,
-    Option("Where subjects are drawn from: a shipped population or a TOML file; see the how-to.", str, opens="data"),
+    Option("Where subjects are drawn from: a built-in population or a TOML file.", str, opens="data"),
 ]
 Device = Annotated[str, Option("Where images are computed: cpu, cuda, cuda:1, …")]
 Every = Annotated[int, Option("Checkpoint and sample-sheet interval, in images.")]

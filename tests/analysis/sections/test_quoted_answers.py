@@ -3,18 +3,11 @@
 from dataclasses import replace
 
 import auditing
+from asked_questions import SMILE_THRICE
 from stub_speaker import DARK, REFUSAL, StubSpeaker
 from toned_world import TonedWorld
 
-FILE = """
-title = "Three wordings"
-
-[[question]]
-name = "smile"
-kind = "yes-no"
-prompt = "Is this person smiling? Yes or no."
-paraphrases = ["Do you see a smile? Yes or no.", "Would you say that this person smiles? Yes or no."]
-"""
+FILE = 'title = "Three wordings"\n' + SMILE_THRICE
 
 
 class SometimesShy(StubSpeaker):

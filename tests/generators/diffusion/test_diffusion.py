@@ -79,6 +79,7 @@ def test_prompted_images_are_a_generator_and_controls(place):
     check_controls(generator, generator.sample(range(4)))
 
 
+@pytest.mark.integration
 def test_one_seed_one_subject_and_prompt_pairs_differ_in_their_words_alone(place):
     generator = world(place)
     subject = generator.sample([5])

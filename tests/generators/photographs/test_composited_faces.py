@@ -109,6 +109,7 @@ def test_darker_hair_is_darker_in_order(world):
     assert (means[1] < means[2]).all()
 
 
+@pytest.mark.integration
 def test_photographs_without_a_face_are_left_out_by_reason_and_group(everyone, world):
     assert (len(everyone.subjects), len(world.subjects)) == (7, 5)
     stated = world.validity()["statement"]

@@ -32,6 +32,7 @@ def conditional():
     return Progressive(tensors_of(6), conditions=CONDITIONS)
 
 
+@pytest.mark.integration
 def test_it_keeps_the_contracts(plain, conditional):
     check_generator(plain)
     check_generator(conditional)

@@ -36,6 +36,7 @@ def test_darker_skin_and_sunglasses_lower_a_score_of_brightness(audited):
         assert found[0].n_subjects == 6
 
 
+@pytest.mark.integration
 def test_the_skin_is_read_back_on_every_image(audited):
     out, _ = audited
     table = pq.read_table(sorted((out / "images").glob("*.parquet"))[0])

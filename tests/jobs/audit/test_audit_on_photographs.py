@@ -36,7 +36,7 @@ def test_effects_count_people(audited):
     assert effect.n_subjects == len(PHOTOGRAPHED)
     assert effect.n_images == 30 * 4
     assert effect.interval_method in ("paired score by person", "Student t by person")
-    assert "photographs of people who repeat" in effect.always_reason
+    assert "photographs that repeat people" in effect.always_reason
     errors = [e for e in result.effects if e.outcome == "error"]
     assert errors
     assert all(np.isfinite(e.estimate) for e in errors)

@@ -83,6 +83,7 @@ def test_a_refusal_that_depends_on_a_level_is_a_finding_and_a_hat_is_none(result
     assert not found
 
 
+@pytest.mark.integration
 def test_every_text_that_was_sent_and_received_is_kept(result):
     rows = pq.read_table(sorted((result.folder / "answers" / "biased-smile").glob("*.parquet"))).to_pylist()
     images = SUBJECTS * 4

@@ -110,7 +110,7 @@ def test_a_file_is_never_replaced_without_being_told(folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "--target: expected it, since there is no terminal to ask at; give it"),
+        ((), "--target: required, since there is no terminal to ask at; give it"),
         (("--target", CASCADE, "--preset", "classifier"), "--preset classifier: expected a target of task binary"),
         (("--target", CASCADE, "--vary", "gender"), "there is none: Transect varies appearance, not identity"),
     ],

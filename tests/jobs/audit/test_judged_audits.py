@@ -42,6 +42,7 @@ def rows_of(folder, table):
     return [row for path in sorted((folder / table).glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
 
 
+@pytest.mark.integration
 def test_effects_on_judged_codes_and_scores_are_those_planted(result):
     found = effects(result)  # bright: "A person with a kind smile.", dark: "A person with a hat."
     assert found["code:warm"].estimate == pytest.approx(-1.0)
@@ -52,6 +53,7 @@ def test_effects_on_judged_codes_and_scores_are_those_planted(result):
     assert found["score:picky"].estimate != found["score:picky"].estimate  # fails on every hat
 
 
+@pytest.mark.integration
 def test_every_prompt_of_the_judge_and_every_score_is_kept(result):
     rows = rows_of(result.folder, "coded/said-alt")
     assert len(rows) == SUBJECTS * 2 * 3

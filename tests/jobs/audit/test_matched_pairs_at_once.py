@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from asked_questions import SMILE, TRUST
 from pair_speaker import PairSpeaker
 from PIL import Image
 from worker_runs import content
@@ -14,17 +15,7 @@ from worker_runs import content
 import transect
 from transect.errors import BadInput, FolderOfAnotherSpec
 
-FILE = """
-[[question]]
-name = "smile"
-kind = "yes-no"
-prompt = "Is this person smiling? Yes or no."
-
-[[question]]
-name = "trust"
-kind = "pair"
-prompt = "Whom would you rather trust? Answer with {options}."
-"""
+FILE = SMILE + TRUST
 PEOPLE = 80
 TABLE = "pairs/stub-trust"
 

@@ -66,6 +66,7 @@ def test_each_world_is_a_study_and_every_finding_says_in_how_many_it_was_seen(ru
     assert results["sections"][0]["key"] == "replication"
 
 
+@pytest.mark.integration
 def test_all_studies_of_a_page_are_corrected_together(run):
     """By Holm's method over the effects and interactions of all worlds: the page claims each of them."""
     results = json.loads((run / "results.json").read_text())
@@ -111,6 +112,7 @@ def shared(run):
     }
 
 
+@pytest.mark.integration
 def test_rendered_faces_are_repeated_on_edited_photographs_and_on_them_as_they_are(photos, tmp_path):
     out = tmp_path / "run"
     vary = ("--vary", "exposure=-1,1", "--vary", "smile=0,1")
@@ -138,6 +140,7 @@ def on_photographs(folder, out, **settings):
     return out
 
 
+@pytest.mark.integration
 def test_worlds_of_the_same_photographs_are_said(photos, tmp_path):
     """Ten of 24 photographs each by seeds 0 and 1, of which some are in both; and twenty other ones."""
     other = save(tmp_path / "others", pictures(20, size=32))
@@ -150,6 +153,7 @@ def test_worlds_of_the_same_photographs_are_said(photos, tmp_path):
     assert not any("same photographs" in note for note in transect.replicate([runs[0], elsewhere]).numbers.notes)
 
 
+@pytest.mark.integration
 def test_edited_photographs_are_observed_as_they_are_too():
     assert photographs(auditing.request(replicate=["reference", "photographs:folder:faces"])) == {"folder:faces": ""}
     assert photographs(auditing.request(replicate=["reference"])) == {}

@@ -2,24 +2,13 @@
 
 import auditing
 import pytest
+from asked_questions import ROLE_OF_THREE, SMILE_TWICE
 from photograph_folders import people
 from stub_speaker import StubSpeaker
 
 SHOTS = [3, 1, 2, 4, 1, 5, 2, 2]
 """Photographs of eight people."""
-QUESTIONS = """
-[[question]]
-name = "smile"
-kind = "yes-no"
-prompt = "Is this person smiling? Yes or no."
-paraphrases = ["Do you see a smile? Yes or no."]
-
-[[question]]
-name = "role"
-kind = "choice"
-prompt = "What would you do with this application? {options}"
-options = ["hire", "reject", "wait"]
-"""
+QUESTIONS = SMILE_TWICE + ROLE_OF_THREE
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,8 @@ from PIL import Image
 
 import transect
 from transect import Requirement
+from transect.analysis.requirements.records import Checked
+from transect.analysis.requirements.result import requirements_picture
 from transect.errors import BadInput, UnknownName
 
 
@@ -269,3 +271,19 @@ def test_nothing_is_met_by_a_target_whose_answers_cannot_be_judged(tmp_path):
     row = only(transect.check(tmp_path / "run", Requirement(attribute="skin_tone", outcome="answer", margin=0.3)))
     assert row.status == "not shown"
     assert row.text.endswith("; not met, because the answer is yes for 160 of 160 images")
+
+
+def test_the_page_shows_each_requirement_against_its_limit():
+    """Violated ones first, on one axis on which every limit is 1."""
+    rows = [
+        Checked("small", "mine", "met", 0.01, 0.015, 0.02, 40, None, "1.0 %, below 1.5 %; the limit is 2.0 %"),
+        Checked("large", "mine", "violated", 0.08, float("nan"), 0.02, 40, None, "8.0 %; the limit is 2.0 %"),
+        Checked("absent", "mine", "not shown", float("nan"), float("nan"), 0.02, 0, None, "no image"),
+    ]
+    (plot,) = requirements_picture(rows)
+    assert [row.strong for row in plot.rows] == [True, False, False]
+    assert ["4 ×" in plot.rows[0].value, "0.5 ×" in plot.rows[2].value] == [True, True]
+    assert "violated" in plot.key
+    assert "within the limit" in plot.key
+    assert 'class="bar"' in plot.rows[2].drawing
+    assert 'class="bar"' not in plot.rows[1].drawing

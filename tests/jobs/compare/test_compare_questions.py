@@ -2,25 +2,13 @@
 
 import auditing
 import pytest
+from asked_questions import ROLE, SMILE
 from stub_speaker import StubSpeaker
 from toned_world import TonedWorld
 
 import transect
 
-FILE = """
-title = "Two questions"
-
-[[question]]
-name = "smile"
-kind = "yes-no"
-prompt = "Is this person smiling? Yes or no."
-
-[[question]]
-name = "role"
-kind = "choice"
-prompt = "What would you do with this application? {options}"
-options = ["hire", "reject"]
-"""
+FILE = 'title = "Two questions"\n' + SMILE + ROLE
 TURNED = FILE.replace("What would you do with this application?", "What do you do with this application?")
 
 

@@ -51,6 +51,7 @@ def test_fit_says_how_well_and_from_what(fitted):
     assert made["warnings"] == []
 
 
+@pytest.mark.integration
 def test_an_audit_walks_along_them(fitted, tmp_path):
     """What was intended and what became of it stand apart, and the page says what the intention rests on."""
     path, made = fitted
@@ -71,6 +72,7 @@ def test_an_audit_walks_along_them(fitted, tmp_path):
     assert not np.array_equal(intended, true)
 
 
+@pytest.mark.integration
 def test_labels_of_a_target_warn_everywhere(tmp_path):
     path = tmp_path / "d.safetensors"
     fit = ["directions", "fit", path, "--labels", "target:audited:brightness", "--attribute", "bright"]

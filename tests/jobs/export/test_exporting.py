@@ -13,9 +13,11 @@ from report_factory import make_gallery, make_results
 import transect
 from transect.errors import BadInput
 from transect.reports import write
+from transect.reports.exports import technical_file
 from transect.reports.exports.formats import escaped_latex, latex_table
 from transect.reports.exports.model_card import card, metadata
-from transect.reports.exports.result_texts import models, plain_text, results_of, tables_of, yaml
+from transect.reports.exports.result_texts import content_of, models, plain_text, tables_of, yaml
+from transect.reports.results import read
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def results(run):
-    return results_of(run)
+    return content_of(run)
 
 
 def test_csv_and_parquet_hold_every_row_unrounded(run, results, tmp_path):
@@ -69,31 +71,29 @@ def test_the_metadata_are_those_of_the_hugging_face_hub(run, results, tmp_path):
     hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub, whose reader is the judge")
     made = transect.export(run, "model-card", tmp_path, model='A "model": 1')
     cards = {name: hub.ModelCard.load(tmp_path / name) for name in made.numbers.files}
-    assert len(cards) == len(models(results)) > 1
-    for one_card, (model, own) in zip(cards.values(), models(results).items(), strict=True):
+    assert len(cards) == len(models(read(results))) > 1
+    for one_card, (model, own) in zip(cards.values(), models(read(results)).items(), strict=True):
         assert one_card.data.model_name == f'A "model": 1 ({model})'
         found = {(one.metric_name, one.metric_value) for one in one_card.data.eval_results}
-        whole = [row["rate"] for row in own["rates"] if row["order"] == 0 and row["rate"] is not None]
-        effects = [row["estimate"] for row in own["effects"] if row["estimate"] is not None]
+        whole = [row.rate for row in own.rates if row.order == 0 and row.rate is not None]
+        effects = [row.estimate for row in own.effects if row.estimate is not None]
         assert sorted(one.metric_value for one in one_card.data.eval_results) == sorted(whole + effects)
         assert len(found) == len(one_card.data.eval_results), "no two metrics share a name and a value"
         assert {one.task_type for one in one_card.data.eval_results} == {"object-detection"}
 
 
 def test_each_model_has_its_own_results(results):
-    found = models(results)
-    assert sum(len(own["effects"]) for own in found.values()) == len(results["effects"])
+    found = models(read(results))
+    assert sum(len(own.effects) for own in found.values()) == len(results["effects"])
     for model, own in found.items():
-        assert {row["target"] for row in own["rates"]} == {model}
-        assert [target["name"] for study in own["studies"] for target in study["targets"]] == [model] * len(
-            own["studies"]
-        )
+        assert {row.target for row in own.rates} == {model}
+        assert [target.name for study in own.studies for target in study.targets] == [model] * len(own.studies)
 
 
 def test_settings_are_a_table_without_what_is_not_set(results):
     some = json.loads(json.dumps(results))
     some["studies"][0]["targets"][0]["description"] = {"crop": {"side": 8, "color": None}, "labels": [], "boxes": True}
-    made = card(next(iter(models(some).values())), "m")
+    made = card(next(iter(models(read(some)).values())), "m")
     name = plain_text(some["studies"][0]["targets"][0]["name"])
     assert f"| {name} | crop, side | 8 |" in made
     assert f"| {name} | boxes | true |" in made
@@ -102,13 +102,15 @@ def test_settings_are_a_table_without_what_is_not_set(results):
 
 def test_a_technical_file_has_each_group_with_its_interval_and_marks_what_is_missing(run, results, tmp_path):
     made = transect.export(run, "technical-file", tmp_path)
-    assert len(made.numbers.files) == len(models(results))
-    for name, own in zip(made.numbers.files, models(results).values(), strict=True):
+    head = technical_file.text(read(results), "mine", "28 Nov 2026").splitlines()[2]
+    assert head.replace("\\", "") == f"{results['title']}, examined on 28 Nov 2026"
+    assert len(made.numbers.files) == len(models(read(results)))
+    for name, own in zip(made.numbers.files, models(read(results)).values(), strict=True):
         said = (tmp_path / name).read_text()
         assert len(said.split()) < 1500
         assert said.count("**To state:**") == 8
         listed = [line for line in said.splitlines() if line.startswith("| ") and " to " in line]
-        assert listed or not own["rates"]
+        assert listed or not own.rates
         assert all(plain_text(limit) in said for limit in results["limits"])
         assert not re.search(r"complies|compliant|conforms to", said)
 
@@ -117,7 +119,7 @@ def test_a_card_says_the_limits_and_runs_nothing_of_a_name(results):
     hostile = json.loads(json.dumps(results))
     name = hostile["studies"][0]["targets"][0]["name"]
     text = json.dumps(hostile).replace(json.dumps(name)[1:-1], "x|<img src=a onerror=b>\\n# [y](z)")
-    made = card(json.loads(text), "m")
+    made = card(read(json.loads(text)), "m")
     body = made.split("---\n", 2)[2]
     assert "<img" not in re.sub(r"\\.", "", body)
     assert "\n# [y]" not in made
@@ -126,7 +128,7 @@ def test_a_card_says_the_limits_and_runs_nothing_of_a_name(results):
 
 def test_yaml_reads_back_as_what_it_was(results):
     reader = pytest.importorskip("yaml", reason="needs PyYAML, which reads the text back")
-    value = metadata(results, "a: #b\n---")
+    value = metadata(read(results), "a: #b\n---")
     assert reader.safe_load(yaml(value)) == value
     assert reader.safe_load(yaml({"empty": [], "no": None, "yes": "no", "deep": [[{"a b": 1}]]})) == {
         "empty": [], "no": None, "yes": "no", "deep": [[{"a b": 1}]],

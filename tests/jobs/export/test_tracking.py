@@ -24,20 +24,20 @@ def test_metrics_are_named_and_hold_the_ends_of_intervals(run):
     """The first effect of the factory by hand: three ends and an adjusted p, under names that services take."""
     results = results_of(run)
     found = metrics(results)
-    effect = results["effects"][0]
-    names = [name for name, value in found.items() if value == effect["estimate"]]
+    effect = results.effects[0]
+    names = [name for name, value in found.items() if value == effect.estimate]
     assert names
     base = names[0]
-    assert (found[f"{base}/low"], found[f"{base}/high"]) == (effect["low"], effect["high"])
-    assert found[f"{base}/p_adjusted"] == effect["p_adjusted"]
-    estimable = sum(row["estimate"] is not None for row in results["effects"])
-    whole = sum(row["order"] == 0 and row["rate"] is not None for row in results["rates"])
+    assert (found[f"{base}/low"], found[f"{base}/high"]) == (effect.low, effect.high)
+    assert found[f"{base}/p_adjusted"] == effect.p_adjusted
+    estimable = sum(row.estimate is not None for row in results.effects)
+    whole = sum(row.order == 0 and row.rate is not None for row in results.rates)
     ends = ("/low", "/high", "/p_adjusted")
     assert sum(not name.endswith(ends) for name in found) == estimable + whole
     assert all(
         set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-. /") for name in found
     )
-    assert settings(results)["transect_version"] == results["transect_version"]
+    assert settings(results)["transect_version"] == results.transect_version
 
 
 @pytest.mark.integration

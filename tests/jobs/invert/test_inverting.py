@@ -98,6 +98,7 @@ def test_a_stopped_run_goes_on_and_ends_the_same(files, done, tmp_path, monkeypa
         inversion(files, out, steps=5).result()
 
 
+@pytest.mark.integration
 def test_an_encoder_begins_where_the_features_point(files, tmp_path):
     """The summary is the same where every part is there already, and no encoder is fitted any more."""
     settings = {"space": "w+", "start": "encoder", "encoder_samples": 40, "steps": 1}
@@ -111,6 +112,7 @@ def test_an_encoder_begins_where_the_features_point(files, tmp_path):
     assert read_latents(result.numbers.latents)[1].values.shape == (3, 4 * 8)
 
 
+@pytest.mark.integration
 def test_a_trained_encoders_file_begins_it(files, tmp_path):
     """The file belongs to the spec, whatever its name; a run begun otherwise is another run."""
     torch.manual_seed(1)
@@ -198,7 +200,7 @@ def test_pixels_give_the_latents_of_their_files(files, done, tmp_path):
 def test_faceworld_asks_for_twins_which_have_no_steps(files, tmp_path):
     asked = Invert(files / "images", "faceworld", tmp_path, options=transect.InvertOptions(size=64)).instead()
     assert (type(asked), asked.size, asked.marks) == (Twins, 64, "network")
-    with pytest.raises(BadInput, match="--steps is of a search for codes, got --generator faceworld"):
+    with pytest.raises(BadInput, match="--steps does not apply to --generator faceworld"):
         Invert(files / "images", "faceworld", tmp_path, steps=3).instead()
     with pytest.raises(BadInput, match="--size is of --generator faceworld, got"):
         inversion(files, tmp_path, size=64).planned()

@@ -110,7 +110,7 @@ def test_images_without_identity_are_people_of_their_own():
     names = ["" if row in (1, 2, 3) else None if row == 21 else person for row, person in enumerate(TABLE["person"])]
     numbers = given(table={**TABLE, "person": names}, outcomes=["error"], identity="person").numbers
     assert numbers.outcomes[0].n_pairs == 20
-    assert "4 images of the given pairs have no person: each counts as a person of its own" in numbers.notes[-1]
+    assert "4 images of the given pairs have no person: each counts as a separate person" in numbers.notes[-1]
     again = {**TABLE, "person": ["p1" if row in (1, 2) else name for row, name in enumerate(names)]}
     with pytest.raises(BadInput, match="got a person in 2"):
         given(table=again, outcomes=["error"], identity="person")
@@ -158,7 +158,7 @@ def test_a_set_without_every_group_is_refused():
         ({"a": [0], "b": [40]}, {}, "expected row numbers from 0 to 39, got others"),
         ({"a": [0, 20], "b": [1, 2]}, {}, r"an image of each group of group in every pair, got 1 pair without, first pair 0"),
         ({"a": [20, 21], "b": [0, 0]}, {"outcomes": "error"}, "each image in one pair, .* got an image in 2"),
-        (PAIRS, {"caliper": 1.0}, "--caliper has no part in pairs that are given"),
+        (PAIRS, {"caliper": 1.0}, "--caliper does not apply to pairs given"),
         (PAIRS, {"changes": [("error", "age")], "outcomes": "error"}, "--change error=age: expected two columns of"),
     ],
 )  # fmt: skip

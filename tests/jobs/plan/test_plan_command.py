@@ -9,8 +9,9 @@ from commands import refused, run_here
 
 from transect.analysis import finished_run
 from transect.analysis.findings import analyse
-from transect.analysis.secondary_results import pilot_contrasts, plan_next, smallest_detectable
+from transect.analysis.secondary_results import pilot_contrasts, plan_next, plan_next_equivalence, smallest_detectable
 from transect.effects.planning import detectable_rate, plan
+from transect.effects.verdicts import rounded_up, subjects_to_tell
 
 
 def test_the_contract_of_the_json():
@@ -24,7 +25,7 @@ def test_the_contract_of_the_json():
     ("arguments", "message"),
     [
         (("--effect", "0.05"), "expected --base, the rate at the first level, or --pilot"),
-        (("--effect", "0.05", "--base", "0.1", "--pilot", "x"), "--pilot replaces --base: drop it"),
+        (("--effect", "0.05", "--base", "0.1", "--pilot", "x"), "--pilot replaces --base: drop --base"),
     ],
 )
 def test_bad_values_are_one_line_and_exit_2(arguments, message):
@@ -57,6 +58,31 @@ def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
         run_here("plan", "--effect", "0.1", "--power", "0.8", "--pilot", str(tmp_path / "pilot"), "--json").stdout
     )
     assert (said["subjects"], said["contrast"].split(" (")[0]) == (made.subjects, most.name)
+
+
+def test_a_pilot_plans_as_many_subjects_as_its_report_states(tmp_path):
+    """The report judges `skin_tone` and `glasses` at a margin of 5 points; a plan for either names its number."""
+    vary = {"skin_tone": (1, 10), "glasses": (0, 1)}
+    result = auditing.audit(noisy, vary=vary, subjects=30, image_size=32, margin="0.05", out=tmp_path / "pilot")
+    unclear = [row for row in result.results["verdicts"] if row["verdict"] == "cannot tell" and row["subjects_needed"]]
+    assert unclear
+    for row in unclear:
+        about = (row["attribute"], row["outcome"], row["target"])
+        made, most = plan_next_equivalence(tmp_path / "pilot", 0.05, power=0.9, about=about)
+        assert (made.subjects, most.about) == (row["subjects_needed"], about)
+        apart = np.sqrt(2) * most.planned["unpaired_deviation"]  # of a difference between two people
+        each = subjects_to_tell(0.05, apart, family=made.family, power=0.9)
+        assert made.unpaired_images == 2 * rounded_up(each)
+        assert made.images_saved == made.unpaired_images - made.images
+        effect = abs(result.results["effects"][row["effect"]]["estimate"])
+        if row["subjects_to_confirm"]:
+            assert (
+                rounded_up(plan_next(tmp_path / "pilot", effect, power=0.9, about=about)[0].subjects)
+                == (row["subjects_to_confirm"])
+            )
+    message = refused("plan", "--margin", "0.05", "--pilot", str(tmp_path / "pilot"), "--about", "glases")
+    assert "did you mean glasses" in message
+    assert "give --pilot" in refused("plan", "--margin", "0.05", "--base", "0.1", "--about", "glasses")
 
 
 @pytest.mark.integration

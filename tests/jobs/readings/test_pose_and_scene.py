@@ -53,6 +53,7 @@ def test_the_signs_are_those_of_the_world():
     assert np.mean(higher) - np.mean([each["pitch"] for each in read]) == pytest.approx(12, abs=4)
 
 
+@pytest.mark.integration
 def test_the_head_is_the_mean_of_the_worlds():
     again = mean_head(30)
     assert np.abs(again - head_model()).max() < 0.03

@@ -177,7 +177,7 @@ def test_the_same_command_makes_the_same_bytes(job, data, tmp_path):
     named = {word.text: str(data / word.text) for word in command_record.read(run).words if word.sha256}
     trust = [TRUSTED[job]] if job in TRUSTED else []
     if trust:
-        with pytest.raises(BadInput, match=f"your word .* if you trust it: --trust '{trust[0]}'"):
+        with pytest.raises(BadInput, match=f"your consent .* if you trust it: --trust '{trust[0]}'"):
             transect.reproduce(run, files=named, quiet=True)
     again = transect.reproduce(run, files=named, trust=trust, quiet=True)
     assert again.numbers.outcome == "same bytes", again
@@ -251,7 +251,7 @@ def test_what_cannot_be_made_again_says_why(file, reason, tmp_path):
 
 def test_calls_that_cost_money_are_not_made_again(tmp_path):
     command_record.write(tmp_path, "recognition", (command_record.Word("", "acme.toml", "0" * 64),))
-    with pytest.raises(BadInput, match="asks a model behind a web address, whose calls may cost money"):
+    with pytest.raises(BadInput, match="asks an HTTP API, whose calls may cost money"):
         calling.words_of(tmp_path, tmp_path / "again", {}, ["acme.toml"])
 
 
@@ -286,7 +286,7 @@ def test_a_strangers_command_chooses_no_engine_address_or_model(tmp_path, monkey
 
     assert "expected no '--engine'" in refusal("invert encode", option="--engine", text="ray://192.0.2.1:6379")
     assert "expected no '--workers'" in refusal("invert encode", option="--workers", text="9")
-    assert "which no rerun reads on a record's word" in refusal(
+    assert "which a rerun does not open unasked" in refusal(
         "invert encode", option="--images", text="s3://bucket/images"
     )
     for spec in ("payload:f", "callable:os:abort", "dlib:face-recognition@/etc", "hf:stranger/model", "vlm:folder"):
@@ -299,7 +299,7 @@ def test_a_strangers_command_chooses_no_engine_address_or_model(tmp_path, monkey
         ("invert", "--weights"),
         ("invert", "--marks"),
     ):
-        assert "your word" in refusal(job, option=option, text="torch:model.pt")
+        assert "your consent" in refusal(job, option=option, text="torch:model.pt")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "api.toml").write_text("")
     assert "whose calls may cost money" in refusal("search", option="", text="api.toml")

@@ -67,6 +67,7 @@ def test_nothing_passes_for_made_again(audited, again, tmp_path):
             transect.reproduce(audited, out=place, targets=["ours=audited:brightness"], quiet=True)
 
 
+@pytest.mark.integration
 def test_the_same_run_has_the_same_bytes(audited, again):
     assert again.numbers.outcome == "same bytes"
     names = ["effects.parquet", "results.json"]
@@ -146,6 +147,7 @@ def test_a_difference_is_named_by_table_and_column(audited, again, tmp_path, cha
         assert exact.numbers.outcome == "differs"
 
 
+@pytest.mark.integration
 def test_the_command_says_what_differs_and_leaves_with_1(audited, again, tmp_path):
     run = _changed(audited, tmp_path / "run", "predictions/ours", scored(1.01))
     out = interrupted(audited, tmp_path / "run-again")
@@ -159,6 +161,7 @@ def test_the_command_says_what_differs_and_leaves_with_1(audited, again, tmp_pat
     assert (body["outcome"], body["tolerance"], body["pixels"]) == ("differs", 1e-4, 1)
 
 
+@pytest.mark.integration
 def test_other_versions_are_named_and_compared_within_tolerance(audited, again, tmp_path):
     run = shutil.copytree(audited, tmp_path / "run")
     (run / "results.json").unlink()
@@ -179,7 +182,7 @@ def test_other_versions_are_named_and_compared_within_tolerance(audited, again, 
 
 def test_a_model_that_is_not_there_or_another_one_is_one_line(audited, tmp_path):
     line = refused("reproduce", str(FOLDERS / "version-1"), "--out", str(tmp_path / "again"))
-    assert line.startswith("target brightness: brightness: expected your word that this model may be opened")
+    assert line.startswith("target brightness: brightness: expected your consent to open this model")
     assert line.endswith("say where it is: --target 'brightness=SPEC'")
     line = refused("reproduce", str(audited), "--target", "ours=audited:slow", "--out", str(tmp_path / "again"))
     assert line == (

@@ -43,6 +43,7 @@ def test_the_same_seed_gives_the_same_files_and_another_gives_others(made, tmp_p
     assert all(again[name] != other[name] for name in again)
 
 
+@pytest.mark.integration
 def test_every_file_is_listed_and_the_readme_says_that_nothing_is_a_photograph(made):
     result, folder = made
     listed = {each.name.rstrip("/"): each.rows for each in result.numbers.files}

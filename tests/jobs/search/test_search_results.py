@@ -57,7 +57,7 @@ def test_what_cannot_be_said_has_its_reason():
     silent = history(nothing.points, np.full(40, np.nan))
     estimate = summary(FakeSearch(eager(0)), silent, (40, 0.0)).estimate
     assert plain(estimate)["rate"] is None
-    assert estimate.reason == "no call that was drawn for the overall rate was answered"
+    assert estimate.reason == "the target answered no call drawn for the overall rate"
 
 
 @pytest.mark.parametrize(

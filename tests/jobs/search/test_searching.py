@@ -67,6 +67,7 @@ def test_a_condition_that_fails_is_said_by_its_levels(tmp_path):
     assert {"0.2", "0.5", "0.8"} <= set(groups)
 
 
+@pytest.mark.integration
 def test_the_paper_s_method_over_conditions_asks_one_after_the_other_and_goes_on(tmp_path):
     whole, first = Counting(), Counting(stop_at=15)
     options = {"budget": 20, "method": "mcduff2019", "alpha": 0.2}
@@ -81,6 +82,7 @@ def test_the_paper_s_method_over_conditions_asks_one_after_the_other_and_goes_on
     assert "&lt;" not in page  # no element is shown as text
 
 
+@pytest.mark.integration
 def test_a_latent_part_is_searched_and_read_in_words(tmp_path):
     world = Panes()
     space = space_of(world, ["tone"], kind="latent", latent_dims=2)  # size is the second latent coordinate
@@ -117,7 +119,7 @@ def test_images_without_a_valid_answer_are_counted(tmp_path):
     [
         ({"budget": 0}, "--budget of at least 20 calls, got 0"),
         ({"method": "mcduff2019"}, "give --goal failures"),
-        ({"alpha": 0.2}, "--alpha: expected the method mcduff2019, whose weight it is, got ours; name it"),
+        ({"alpha": 0.2}, "--alpha: it applies to --method mcduff2019, got ours; choose that method"),
     ],
 )
 def test_search_refuses_options_that_do_not_fit(options, message):
@@ -215,6 +217,7 @@ class TestThePythonFunction:
         assert estimate.low <= 0.12 <= estimate.high  # 0.3 x 0.4 of the panes
         assert result.numbers.failed == 0
 
+    @pytest.mark.integration
     def test_the_page_and_the_numbers_are_those_of_the_folder(self, result):
         page = (result.job.place() / "search.html").read_text()
         assert page.count('alt="Failure at call') == len(result.numbers.pictures) + STRIP > STRIP

@@ -4,6 +4,7 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
+from asked_questions import ROLE, SMILE_TWICE
 from commands import refused, run_here
 from panes import Panes
 from stub_speaker import StubSpeaker
@@ -11,21 +12,7 @@ from stub_speaker import StubSpeaker
 import transect
 from transect.errors import BadInput, UnknownName
 
-FILE = """
-title = "Two questions"
-
-[[question]]
-name = "smile"
-kind = "yes-no"
-prompt = "Is this person smiling? Yes or no."
-paraphrases = ["Do you see a smile? Yes or no."]
-
-[[question]]
-name = "role"
-kind = "choice"
-prompt = "What would you do with this application? {options}"
-options = ["hire", "reject"]
-"""
+FILE = 'title = "Two questions"\n' + SMILE_TWICE + ROLE
 
 
 SPEAKER = {"refuses": (0.0, 1.0), "prefers": (1.0, 0.0)}

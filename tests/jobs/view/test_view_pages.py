@@ -107,7 +107,7 @@ def test_filters_are_clicked_and_the_address_keeps_them(site):
         visit.page.uncheck("[id='filter-verdict=wrong']")
         visit.count("200 of 1,000 images")
         tile = visit.page.text_content("#tiles li >> nth=0")
-        assert "✓right: yes · score 0.9" in tile
+        assert "✓right: yes 0.9" in tile
         assert re.search(r"subject \d+$", tile)
         assert re.search(r"yes[\d,]+$", visit.page.text_content("label:has([id='filter-answer=yes'])"))
         assert re.search(r"wrong[\d,]+$", visit.page.text_content("label:has([id='filter-verdict=wrong'])"))
@@ -145,7 +145,7 @@ def test_sliders_change_the_image_and_the_answers(site):
         assert visit.page.inner_text("#level-0") == "1"
         assert visit.page.get_attribute("#axis-1", "aria-valuetext") == "off"
         said = visit.page.locator("#held-answers td").all_text_contents()
-        assert said == ["✓right: yes · score 0.9", "right", "✗wrong: no · score 0.1", "wrong"]
+        assert said == ["✓right: yes 0.9", "right", "✗wrong: no 0.1", "wrong"]
         visit.page.click("button.cell >> nth=1")
         visit.wait("document.documentElement.dataset.held === '3-0001'")
         assert visit.page.inner_text("#level-1") == "on"
@@ -231,3 +231,21 @@ def test_axe_finds_nothing_on_any_view(site, axe, scheme, rules):
             visit.page.evaluate(axe)
             found = visit.page.evaluate("rules => axe.run(document, {runOnly: rules})", rules)["violations"]
             assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == [], query
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_transcripts_are_a_table_that_keys_walk_through(canonical, site, width):
+    """A row for each text; the arrows go from image to image, and Enter opens one."""
+    with transect.view(canonical("words")) as page:
+        opened = "view=transcripts&target=biased/role"
+        with Visit((page, site[1]), opened, viewport={"width": width, "height": 900}) as visit:
+            visit.count("240 of 240 images")
+            visit.wait("document.querySelectorAll('.texts tbody tr').length === 100")
+            assert "What would you do with this application?" in visit.page.inner_text(".texts tbody tr")
+            visit.page.focus("a.shown")
+            visit.page.keyboard.press("ArrowDown")
+            assert "hat on" in visit.page.evaluate("document.activeElement.innerText")
+            visit.page.keyboard.press("Enter")
+            visit.wait("document.querySelector('#image').open")
+            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+            assert visit.page.title() == "words"

@@ -21,6 +21,7 @@ pytest.importorskip("fastapi", reason="needs the viewer: pip install 'transect[v
 from fastapi.testclient import TestClient
 
 import transect
+from transect.errors import BadInput
 from transect.jobs.view import server
 from transect.jobs.view.index import NOT_ASKED, read_folder
 from transect.jobs.view.server import create_app
@@ -57,10 +58,42 @@ def test_whoever_has_no_token_sees_nothing(tmp_path):
     assert closed.status_code == 401
     assert "Open the printed address first" in closed.text
     assert http.get("/", params={"token": "a guess"}).status_code == 401
-    paths = ("/api/about", "/api/images", "/api/pairs", "/api/subject?run=run&subject=0", "/api/image?run=run&id=0-0000",
+    paths = ("/api/about", "/api/images", "/api/pairs", "/api/transcripts", "/api/subject?run=run&subject=0", "/api/image?run=run&id=0-0000",
              "/pictures/0/0", "/thumbnails/0/0", "/export.csv", "/export.parquet", "/export.png")  # fmt: skip
     assert [http.get(path).status_code for path in paths] == [401] * len(paths)
     assert http.post("/api/again").status_code == 401
+
+
+def test_transcripts_are_what_was_asked_and_said_of_the_images_that_pass(canonical):
+    """As the run's table of answers has it; a question that was not asked of another target's images has none."""
+    run = canonical("words")
+    http, target = browser(run), "biased/role"
+    about = answer(http, "/api/about")
+    assert all(each["words"] for each in about["targets"])
+    found = answer(http, "/api/transcripts", target=target, **{"where.tone": "1"})
+    kept = pq.read_table(run / "answers" / "biased-role" / "part-00000.parquet").to_pylist()
+    assert (found["count"], len(found["lines"])) == (120, server.MOST_TRANSCRIPTS)
+    for line in found["lines"][:20]:
+        own = [row for row in kept if row["id"] == line["id"]]
+        assert "tone dark" in line["caption"]
+        assert [one["text"] for one in line["texts"]] == [row["text"] for row in own]
+        assert [one["status"] for one in line["texts"]] == [row["status"] for row in own]
+        assert {one["read"] for one in line["texts"]} <= {"hire", "reject", "wait", "refusal"}
+    last = answer(http, "/api/transcripts", target=target, start=100, **{"where.tone": "1"})
+    assert len(last["lines"]) == 20
+
+
+def test_a_target_without_words_has_no_transcripts(http):
+    assert [line["texts"] for line in answer(http, "/api/transcripts")["lines"]] == [[]] * len(ONE)
+
+
+def test_wrong_answers_come_first_where_they_are_asked_for(tmp_path):
+    folder = make_viewed(tmp_path / "run", {"one": ONE})
+    with transect.view(folder, wrong=True) as page:
+        assert page.url.endswith("&target=one&verdict=wrong")
+    folder = make_viewed(tmp_path / "other", {"one": ONE}, truth=None)
+    with pytest.raises(BadInput, match="--wrong: expected a run with a wrong answer"):
+        transect.view(folder, wrong=True)
 
 
 def test_the_token_leaves_the_address_and_the_rest_of_it_stays(tmp_path):
@@ -159,7 +192,7 @@ def test_a_run_that_is_being_made_shows_its_finished_parts_and_the_rest_later(tm
     make_viewed(tmp_path / "run", {"one": ONE}, per_part=1, image_parts=2, answer_parts=1)
     http = browser(tmp_path / "run")
     about = answer(http, "/api/about")
-    assert about["runs"][0]["unfinished"] == "8 of 12 images are there"
+    assert about["runs"][0]["unfinished"] == "8 of 12 images finished"
     lines = answer(http, "/api/images")["lines"]
     assert [line["said"]["reason"] for line in lines[3:5]] == ["", NOT_ASKED]
     assert lines[3]["said"]["right"] is True
@@ -256,7 +289,7 @@ def test_the_command_prints_where_the_page_is_and_ends_at_ctrl_c(tmp_path):
         process.kill()
         process.wait()
     assert lines[0].startswith("8 images of 1 run in run: open http://127.0.0.1:")
-    assert lines[1] == "run is not finished: 8 of 12 images are there"
+    assert lines[1] == "run is not finished: 8 of 12 images finished"
     assert (process.returncode, said.splitlines()) == (0, ["reading run: 12 images …", "stopped"])
 
 

@@ -206,7 +206,7 @@ def test_weights_that_the_digest_would_not_cover_are_not_opened(tmp_path, shard)
     folder = tmp_path / "smiles"
     saved(folder, ["none", "broad"])
     sharded(folder, shard)
-    with pytest.raises(BadInput, match="expected weights named .safetensors beside it"):
+    with pytest.raises(BadInput, match="expected weights named .safetensors next to it"):
         resolve(str(folder))
 
 

@@ -136,6 +136,7 @@ def test_code_of_others_is_apart_by_default_unless_it_counts_its_calls():
     apart.close()
 
 
+@pytest.mark.integration
 def test_the_process_ends_with_a_program_that_is_killed(tmp_path):
     """Also where the target holds its interpreter, so that it never sees the end of its input."""
     script = tmp_path / "hold.py"

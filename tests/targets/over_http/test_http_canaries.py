@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from transect.analysis.sections import canary_drift
 from transect.cli.app import app
 from transect.experiment import canaries
+from transect.experiment.canaries import CanaryRecord
 from transect.records import Images, Predictions, Task
 from transect.runs.json_records import plain
 from transect.targets.http.canaries import apart
@@ -95,7 +96,7 @@ def test_an_audit_says_when_the_model_changed(tmp_path):
 
 
 def test_answers_that_never_differ_raise_no_alarm():
-    kept = {"target": "acme", "every": 9, "images": 4, "rounds": [0, 1, 2], "distances": np.zeros((4, 3, 3)).tolist()}
+    kept = CanaryRecord("acme", 9, 4, (0, 1, 2), np.zeros((4, 3, 3)).tolist())
     made = plain(canary_drift.canary_section(kept))
     assert made["warnings"] == []
     assert dict(made["tables"][0]["rows"])["p of a change at the likeliest point"] == 1.0

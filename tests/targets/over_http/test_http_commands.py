@@ -73,6 +73,7 @@ load(sys.argv[1]).predict(Images(pictures(40)))
 """
 
 
+@pytest.mark.integration
 def test_a_kill_in_mid_run_pays_for_nothing_twice(tmp_path):
     """From the tenth call until the kill the server is slow, so that the kill comes in mid-run on a busy machine too."""
     killed = threading.Event()

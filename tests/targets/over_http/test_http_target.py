@@ -37,6 +37,7 @@ def test_equal_images_asked_at_once_are_paid_for_once(tmp_path):
     assert len(server.requests) == 1
 
 
+@pytest.mark.integration
 def test_a_new_process_pays_for_nothing_again(tmp_path):
     with serving() as server:
         for _ in range(2):

@@ -5,17 +5,14 @@ import time
 from collections import Counter
 
 import pytest
-from contested_answers import AFTERWARDS, CONTESTED, NAMED, ORDERS_TOO, REPORTED
-from fresh_answers import FRESH, SECOND
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from labelled_answers import (
     AGE,
-    ANSWERS,
-    CUT,
     DECLINED,
     FREE,
     JOB,
+    LISTS,
     ORDERS,
     PAIR,
     PAIR3,
@@ -25,7 +22,6 @@ from labelled_answers import (
     TEXT,
     UNSURE,
 )
-from later_answers import LATER
 
 from transect.spoken_answers import Ask, Spoken, Status
 from transect.targets.words.questions import Kind, Wording, WordQuestion, wordings
@@ -33,7 +29,7 @@ from transect.targets.words.reading import STATUS, Reason, likelihood_of, read
 
 
 def as_asked(question: WordQuestion) -> Wording:
-    order = (ORDERS | ORDERS_TOO)[question.name]
+    order = ORDERS[question.name]
     return Wording(0, 0, order, Ask("", "prompt", options=("A", "B", "C", "D")[: len(order)]))
 
 
@@ -92,24 +88,23 @@ def outcome(question, text, label):
 @pytest.mark.parametrize(
     ("answers", "right", "wrong"),
     [
-        (ANSWERS, 240, 0), (LATER, 138, 0), (CONTESTED, 75, 0), (REPORTED, 38, 0), (AFTERWARDS, 39, 0), (FRESH, 126, 0),
-        (SECOND, 69, 6),
+        ("ANSWERS", 240, 0), ("LATER", 138, 0), ("CONTESTED", 75, 0), ("REPORTED", 38, 0), ("AFTERWARDS", 39, 0),
+        ("FRESH", 126, 0), ("SECOND", 69, 6),
     ],
-    ids=["answers", "later", "contested", "reported", "afterwards", "fresh", "second"],
 )  # fmt: skip
 def test_no_labelled_answer_is_read_as_another(answers, right, wrong):
     """A text that is not read is counted; a text that is read wrongly is not, so none of these may be, but few of the last."""
-    found = {text: outcome(question, text, label) for question, text, label in answers}
-    counts = Counter(outcome(*row) for row in answers)
+    found = {text: outcome(question, text, label) for question, text, label in LISTS[answers]}
+    counts = Counter(outcome(*row) for row in LISTS[answers])
     assert counts["wrong"] <= wrong, [text for text, one in found.items() if one == "wrong"]
     assert counts["right"] >= right
 
 
-@pytest.mark.parametrize(("text", "named"), NAMED)
-def test_what_a_text_declines_to_say_is_not_named(text, named):
-    said = read(TEXT, as_asked(TEXT), Spoken(text))
+@pytest.mark.parametrize(("question", "text", "label"), LISTS["NAMED"])
+def test_what_a_text_declines_to_say_is_not_named(question, text, label):
+    said = read(question, as_asked(question), Spoken(text))
     assert said.status is Status.ANSWERED
-    assert said.codes == (float(named),)
+    assert said.codes == (float(label == "named"),)
 
 
 def test_a_question_for_the_lesser_one_is_answered_in_its_words():
@@ -118,7 +113,7 @@ def test_a_question_for_the_lesser_one_is_answered_in_its_words():
     assert read(PAIR, as_asked(PAIR), Spoken("The first person looks less trustworthy.")).reason == Reason.UNCLEAR
 
 
-@pytest.mark.parametrize(("question", "text", "label"), CUT)
+@pytest.mark.parametrize(("question", "text", "label"), LISTS["CUT"])
 def test_an_answer_without_its_end_counts_where_it_is_clear(question, text, label):
     assert label_of(read(question, as_asked(question), Spoken(text, end="length"))) == label
 

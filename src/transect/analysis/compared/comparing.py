@@ -120,7 +120,7 @@ def _confirming(row: Row, margin: float, family: int) -> int | None:
     if not abs(row.estimate) > margin:
         return None
     size, n = abs(row.estimate), row.n_subjects
-    found = subjects_to_confirm(size, n, row.low, row.high, confidence=CONFIDENCE, alpha=ALPHA, family=family)
+    found = subjects_to_confirm(size, n, row.low, row.high, confidence=CONFIDENCE, family=family)
     return None if found is None or found <= n else rounded_up(found)
 
 
@@ -129,7 +129,7 @@ def _needed(others: Sequence[Quantity], margin: float, family: int) -> int | Non
     return largest([
         subjects_for(
             margin, other.n_subjects, *other.interval(CONFIDENCE), spread=other.spread, averaged=other.averaged,
-            alpha=ALPHA, family=family,
+            family=family,
         )
         for other in others
     ])  # fmt: skip

@@ -33,10 +33,10 @@ CALLED: Final = {
     "answer": "says yes", "miss": "misses", "false_alarm": "has a false alarm", "error": "is wrong",
     "non_match": "does not match",
 }  # fmt: skip
-_STILL: Final = {
-    "miss": "still misses {}", "false_alarm": "still has false alarms on {}", "error": "is still wrong on {}",
-    "non_match": "still does not match {}", "refusal": "still refuses {}", "hedge": "still hedges on {}",
-    "unreadable": "still gives answers that cannot be read on {}",
+_ERRS: Final = {
+    "miss": "misses {}", "false_alarm": "has false alarms on {}", "error": "is wrong on {}",
+    "non_match": "does not match {}", "refusal": "refuses {}", "hedge": "hedges on {}",
+    "unreadable": "gives answers that cannot be read on {}",
 }  # fmt: skip
 _SHIFTED: Final = {
     "miss": (
@@ -129,7 +129,7 @@ def needs(conclusion: Conclusion, row: Row) -> str:
     if math.isnan(conclusion.margin):
         return f"state the smallest difference that matters (--margin {conclusion.outcome}=…)"
     if conclusion.subjects_needed is None:
-        return "how many subjects could tell is not known"
+        return "the number of subjects needed is not known"
     ruled = f"{counted(conclusion.subjects_needed, 'subject')} would rule out {stated(conclusion.margin, row.unit)}"
     if (fewer := conclusion.subjects_to_confirm) is None or fewer >= conclusion.subjects_needed:
         return f"about {ruled}"
@@ -279,8 +279,8 @@ def left(found: Left) -> str:
     at = ", ".join(f"{spaced(name)} {value.replace('-', '−')}" for name, value in found.settings)
     share = f"{number(found.rate, 'proportion')} % of {counted(found.images, 'image')} at {at}"
     ends = interval(found.low, found.high, "proportion")
-    said = _STILL[found.outcome].format(share)
-    return f"{found.model} {said}, the most of {counted(found.combinations, 'combination')} (95 % interval {ends})."
+    said = f"{found.model} {_ERRS[found.outcome].format(share)}"
+    return f"Where it errs most, of {counted(found.combinations, 'combination')}: {said} (95 % interval {ends})."
 
 
 def same_as_threshold(one: DifferingAnswers) -> str:

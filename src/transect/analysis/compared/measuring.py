@@ -41,7 +41,7 @@ OWN_SPACES: Final = (
     "transect recognition"
 )
 
-_ASKED_ONE: Final = "of {} and {} one alone was asked a question in words, and no truth says that both mean the same"
+_ASKED_ONE: Final = "only one of {} and {} was asked a question in words, and no truth shows that both mean the same"
 
 
 _Entry = TypeVar("_Entry", TargetEntry, PairsEntry)

@@ -50,7 +50,7 @@ def measure_of(request: Request) -> Measure | None:
     name = distance_name(source)
     if weights is not None and name not in WEIGHTED:
         raise BadInput(
-            f"--difficulty-weights has no part in --difficulty {name or 'FILE'}: leave it out, or use "
+            f"--difficulty-weights does not apply to --difficulty {name or 'FILE'}: leave it out, or use "
             f"{' or '.join(WEIGHTED)}"
         )
     if source is None:

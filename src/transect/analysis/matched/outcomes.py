@@ -224,9 +224,7 @@ def _judged(outcome: MatchedOutcome, family: int = 1) -> MatchedOutcome:
     verdict = judge(outcome.tested_p <= ALPHA, outcome.least, outcome.most, margin)
     needed = None
     if verdict == "cannot tell":
-        needed = subjects_for(
-            margin, outcome.n_pairs, outcome.low, outcome.high, spread=outcome.spread, alpha=ALPHA, family=family
-        )
+        needed = subjects_for(margin, outcome.n_pairs, outcome.low, outcome.high, spread=outcome.spread, family=family)
     return replace(outcome, margin=margin, verdict=verdict, pairs_needed=largest([needed]))
 
 
@@ -256,13 +254,7 @@ def _effect(row: Mapping[str, Any]) -> tuple[str, Contrast]:
     return row["outcome"], Contrast(**ends, **{name: row[name] for name in ("name", "target", "n_subjects", "unit")})
 
 
-def _matched(
-    name: str,
-    prepared: Prepared,
-    pairs: Rows,
-    experiment: Effects,
-    seed: int,
-) -> MatchedOutcome:
+def _matched(name: str, prepared: Prepared, pairs: Rows, experiment: Effects, seed: int) -> MatchedOutcome:
     values = prepared.outcomes[name]
     pair = pair_outcome(values, *pairs, reach=prepared.reaches[name], seed=seed)
     adjusted = adjusted_pair_outcome(values, prepared.covariates, *pairs)
@@ -383,7 +375,7 @@ def _equal_images(request: Request, result: Matched) -> list[str]:
     if not count or request.method.startswith("propensity"):
         return []
     pairs = "1 pair has" if count == 1 else f"{count} pairs have"
-    return [f"{pairs} distance 0: the same image twice, or features that do not tell images apart"]
+    return [f"{pairs} distance 0: the same image twice, or features that cannot distinguish images"]
 
 
 def _peak_megabytes() -> float:

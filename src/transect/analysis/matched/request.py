@@ -18,14 +18,7 @@ from transect.errors import BadInput
 from transect.options import Option
 from transect.runs.table_inputs import TableLike, as_table
 
-Method = Literal[
-    "greedy",
-    "optimal",
-    "propensity",
-    "propensity-published",
-    "mahalanobis",
-    "overlap",
-]
+Method = Literal["greedy", "optimal", "propensity", "propensity-published", "mahalanobis", "overlap"]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
 LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
@@ -54,7 +47,7 @@ class MatchOptions:
     columns: Annotated[Sequence[str], Option("Feature columns of a table; default all numeric.", opens="value")] = ()
     second: Annotated[
         FeaturesLike | None,
-        Option("Another embedding, e.g. of face recognition, in which pairs must be near.", Path, opens="data"),
+        Option("Another embedding, e.g. of face recognition, in which pairs must be close.", Path, opens="data"),
     ] = field(default=None, repr=False)
     second_threshold: Annotated[float | None, Option("Pairs are below this distance in --second.")] = None
     references: Annotated[
@@ -84,8 +77,7 @@ class MatchOptions:
     ] = None
     gate: Annotated[float, Option("Balance threshold on the absolute standardized mean difference.")] = GATE
     approximate: Annotated[
-        bool,
-        Option("Search neighbours in an index (extra: ann) and report its recall.", names=("--approximate",)),
+        bool, Option("Search neighbours in an index (extra: ann) and report its recall.", names=("--approximate",))
     ] = False
     pictures: Annotated[
         str | None,
@@ -208,7 +200,7 @@ def _check_given(request: Request) -> None:
     }
     for name, is_set in searching.items():
         if is_set:
-            raise BadInput(f"{name} has no part in pairs that are given with --pairs: leave it out")
+            raise BadInput(f"{name} does not apply to pairs given with --pairs: leave it out")
 
 
 def _check_difficulty(request: Request) -> None:

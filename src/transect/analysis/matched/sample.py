@@ -48,7 +48,7 @@ def column_notes(
     notes = []
     if constant.any():
         columns = _named(np.flatnonzero(constant), names, len(constant))
-        notes.append(f"features: {columns} the same for all images and no part of any distance")
+        notes.append(f"features: {columns} the same for all images, so they count in no distance")
     varying = np.flatnonzero(~constant)
     usable = np.union1d(sample.rows, sample.columns)
     spaced = usable[np.linspace(0, len(usable) - 1, min(len(usable), _MOST_COMPARED)).astype(np.int64)]

@@ -81,7 +81,7 @@ def _rows(
     n, given = request.table.num_rows, images.to_pylist()
     if pa.types.is_integer(images.type):
         if images.null_count or not all(0 <= row < n for row in given):
-            raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is it of this --table?")
+            raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is this their --table?")
         return np.array(given, dtype=np.int64)
     ids = files.ids_of(request.table)
     if ids is None:
@@ -167,8 +167,8 @@ def without_identity(request: Request, pairs: pa.Table) -> list[str]:
         return []
     have = "1 image of the given pairs has" if count == 1 else f"{count} images of the given pairs have"
     return [
-        f"{have} no {request.identity}: each counts as a person of its own; if some show the same person, the intervals"
-        " are too narrow"
+        f"{have} no {request.identity}: each counts as a separate person; if some show the same person, the intervals "
+        "are too narrow"
     ]
 
 

@@ -210,13 +210,7 @@ class DifferentialNumbers:
         """The same numbers, a ratio for each group."""
         rows = zip(differential.groups, differential.ratio, differential.ratio_interval, strict=True)
         ratios = tuple(Ratio(str(name), ratio, *ends) for name, ratio, ends in rows)
-        return cls(
-            differential.rate,
-            differential.threshold,
-            ratios,
-            differential.largest,
-            differential.reason,
-        )
+        return cls(differential.rate, differential.threshold, ratios, differential.largest, differential.reason)
 
 
 @final
@@ -403,7 +397,7 @@ def matched_rows(pairs: TableLike, n: int) -> tuple[Int[np.ndarray, " m"], bool]
         )
     rows = np.unique(np.concatenate([files.numbers(table, column, "pair") for column in columns]))
     if not np.isin(rows, np.arange(n)).all():
-        raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is it of this --table?")
+        raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is this their --table?")
     return rows.astype(np.int64), len(columns) > 2
 
 
@@ -428,10 +422,7 @@ def _ends(limit: Threshold) -> tuple[float, float]:
 
 
 def _left_out(
-    usable: Bool[np.ndarray, " n"],
-    reasons: Sequence[str],
-    people: NDArray[np.object_],
-    groups: NDArray[np.object_],
+    usable: Bool[np.ndarray, " n"], reasons: Sequence[str], people: NDArray[np.object_], groups: NDArray[np.object_]
 ) -> tuple[LeftOut, ...]:
     """Images that are in no comparison: how many of which group, and why."""
     counts: Counter[tuple[str, str]] = Counter()

@@ -233,7 +233,7 @@ _GAP: Final = (
     *("recognizer", "sample", "gap", "estimate", "low", "high", "relative", "relative_low", "relative_high"),
     *("p", "p_adjusted", "reason"),
 )
-_PAIRED: Final = (
+PAIRED_CAPTION: Final = (
     "Sizes of relative gaps, in percent of the mean distance; paired by identity, p corrected over all rows"
 )
 _INTERVAL: Final = "95 % interval"
@@ -278,16 +278,6 @@ def sentences(numbers: RecognizersNumbers) -> list[str]:
     return [*map(_compared_in_words, numbers.comparisons), f"{_signs(numbers)}."]
 
 
-def paired_table(numbers: RecognizersNumbers) -> Table[GapComparison]:
-    """Each recognizer but the first against the first, gap by gap."""
-    return Table("Recognizers against the first", numbers.comparisons, PAIRED, _PAIRED)
-
-
-def gap_table(numbers: RecognizersNumbers) -> Table[RecognizerGap]:
-    """Every gap of every recognizer."""
-    return Table("All numbers", numbers.gaps, GAPS)
-
-
 def rows(numbers: RecognizersNumbers) -> Table[RecognizerGap]:
     """The same with all numbers as they are."""
     return Table("All numbers", numbers.gaps, [Column(name, name) for name in _GAP])
@@ -300,7 +290,7 @@ def _compared_in_words(row: GapComparison) -> str:
         return f"{row.recognizer} and {row.reference} cannot be compared on the {where}: {row.reason}."
     sized = f"{_tenths(row.estimate)} % of the mean distance, 95 % interval {_ends_in_words(row)}"
     if not row.p_adjusted <= ALPHA:
-        return f"Whether {row.recognizer} has a smaller {where} than {row.reference} is open: it differs by {sized}."
+        return f"{row.recognizer} against {row.reference}, {where}: inconclusive, it differs by {sized}."
     word = "smaller" if row.estimate < 0 else "larger"
     sizes = f"{_tenths(row.second)} % against {_tenths(row.first)} %"
     return f"{row.recognizer} has a {word} {where} than {row.reference}: {sizes} ({sized})."
@@ -319,7 +309,7 @@ def _signs(numbers: RecognizersNumbers) -> str:
     texts.append(f"on the same {numbers.images:,} images")
     if numbers.left_out:
         lost = ", ".join(f"{name} {count:,}" for name, count in numbers.lost.items())
-        texts.append(f"{numbers.left_out:,} left out, which not every recognizer could use ({lost})")
+        texts.append(f"{numbers.left_out:,} left out, since not every recognizer could use them ({lost})")
     return "; ".join(texts)
 
 
@@ -330,8 +320,6 @@ def gap_plots(numbers: RecognizersNumbers) -> Iterator[DotPlot]:
     for place, name in enumerate(dict.fromkeys(gap.gap for gap in numbers.gaps)):
         mine = [(gap, found) for gap, found in relative if gap.gap == name]
         rows = [(f"{gap.recognizer}, {TITLES[gap.sample]}", found, gap.sample != "all") for gap, found in mine]
-        yield dot_plot(name, f"gap-{place}", rows, _in_percent, axis, "% of the mean distance")
-
-
-def _in_percent(found: Estimate) -> str:
-    return f"{_tenths(found.estimate)} %"
+        yield dot_plot(
+            name, f"gap-{place}", rows, lambda each: f"{_tenths(each.estimate)} %", axis, "% of the mean distance"
+        )

@@ -121,7 +121,7 @@ def _agreed(finding: Finding) -> str:
 def _reach(finding: Finding) -> str:
     """By how much sizes differ at most, which is not shown to be less than the margin with all others of the page."""
     if finding.within:
-        return f"{_agreed(finding)}, and that is not shown when corrected for all effects of this page"
+        return f"{_agreed(finding)}, but not after correction for all effects on this page"
     reach = amount(max(abs(finding.least), abs(finding.most)), finding.unit)
     none = math.isnan(finding.margin)
     margin = "no margin is stated" if none else f"the margin is {amount(finding.margin, finding.unit)}"
@@ -162,7 +162,7 @@ def needs(finding: Finding) -> str:
         return f"needs about {' and '.join(wanted)}"
     if math.isnan(finding.margin):
         return f"state the largest difference between worlds that does not matter (--margin {finding.outcome}=…)"
-    return "how many subjects could tell is not known"
+    return "the number of subjects needed is not known"
 
 
 def lacking(finding: Finding) -> str:

@@ -26,8 +26,8 @@ from transect.runs.spec import GeneratorDescription
 from transect.targets.reopening import without_versions
 
 _SEED: Final = (
-    "{first} and {other} are of one generator and draw their subjects by the same seed: their estimates may move "
-    "together, which makes the intervals of differences too wide; use another --seed"
+    "{first} and {other} use one generator and draw subjects with the same seed: their estimates may move together, "
+    "which makes the intervals of differences too wide; use another --seed"
 )
 _PHOTOGRAPHS: Final = (
     "{first} and {other} show the same photographs or people: their estimates may move together, which makes the "
@@ -231,7 +231,7 @@ def _kind(generator: GeneratorDescription, how: How) -> str:
     return "rendered" if generator.name.startswith("faceworld") else "generated"
 
 
-def digest(description: Mapping[str, Any]) -> str:
+def digest(description: Mapping[str, object]) -> str:
     """What tells two models apart: SHA-256 of the description without names, device and versions of libraries."""
     said = _without(without_versions(description))
     if isinstance(model := said.get("model"), Mapping):
@@ -239,7 +239,7 @@ def digest(description: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical_json(said).encode()).hexdigest()
 
 
-def _without(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _without(facts: Mapping[str, object]) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if key not in _ASIDE}
 
 

@@ -156,8 +156,8 @@ def _other_models(worlds: Sequence[World], effects: Sequence[WorldEffect]) -> It
         if len(digests) > 1:
             where = dict.fromkeys(worlds[effect.world].name for effect in effects if effect.target == name)
             yield (
-                f"{short_name(name)} is not one model in {', '.join(where)}: its descriptions differ (weights, code, "
-                "threshold, labels or preprocessing), so that its effects are not compared"
+                f"{short_name(name)} is not the same model in {', '.join(where)}: its descriptions differ (weights, "
+                "code, threshold, labels or preprocessing), so its effects are not compared"
             )
 
 
@@ -191,7 +191,7 @@ def _of_one_unit(alike: Sequence[WorldEffect], worlds: Sequence[World]) -> tuple
     kept = [e for e in alike if (e.unit.split(" per ")[0], e.attribute_unit) == units or e.digest == ""]
     left = dict.fromkeys(worlds[e.world].name for e in alike if e not in kept)
     about = f"{spaced(first.outcome)} by {spaced(first.attribute)}"
-    return kept, [f"{about} is not compared in {name}: its unit is another one" for name in left]
+    return kept, [f"{about} is not compared in {name}: its unit differs" for name in left]
 
 
 def _one_each(effects: Sequence[WorldEffect]) -> list[WorldEffect]:
@@ -271,7 +271,7 @@ def _of_numbers(alike: Sequence[WorldEffect], worlds: Sequence[World]) -> tuple[
     slopes = [_slope([e for e in alike if e.world == place]) for place in sorted(places)]
     scaled = [_times(effect, span) for effect in slopes]
     note = (
-        f"{spaced(given.attribute)}, {spaced(given.outcome)}: worlds have other levels, so that slopes per "
+        f"{spaced(given.attribute)}, {spaced(given.outcome)}: worlds have different levels, so slopes per "
         f"{given.attribute_unit or 'unit'} are compared, each times {span:g} (as from {_to(given)} in "
         f"{worlds[given.world].name}), as if the outcome changed evenly"
     )
@@ -302,8 +302,8 @@ _STRANGERS: Final = (
     "as subjects_of = {!r}; state that, or drop --combine"
 )
 _OTHER_NUMBERS: Final = (
-    "The two runs number people otherwise: subjects that were only rendered are taken to be of people who were not "
-    "photographed, each of another; where they are not, the combined interval is too narrow"
+    "The two runs number people differently: subjects that were only rendered are assumed to show people who were not "
+    "photographed, one each; otherwise the combined interval is too narrow"
 )
 _Key = tuple[str, str, str, str]
 
@@ -424,7 +424,7 @@ def _combine(finding: Finding, rendered: SubjectEffects, photographed: SubjectEf
     )
     left = len(photographed.subjects) - len(both)
     notes = (
-        [f"{counted(left, 'photographed subject')} without a rendering: left out of what is combined"] if left else []
+        [f"{counted(left, 'photographed subject')} without a rendering: left out of the combination"] if left else []
     )
     if found.n_missing:
         notes.append(

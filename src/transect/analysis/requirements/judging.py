@@ -152,7 +152,7 @@ def _leakage(name: str, requirement: Requirement, numbers: Mapping[str, Any]) ->
     return conclude(name, str(numbers["model"]), ["amplification in points"], [bound], limit, points=False)
 
 
-def _bound(row: Mapping[str, Any], estimate: str, n: int) -> Bound:
+def _bound(row: Mapping[str, object], estimate: str, n: int) -> Bound:
     return Bound(_number(row[estimate]), _number(row["low"]), _number(row["high"]), n_subjects=n)
 
 

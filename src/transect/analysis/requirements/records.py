@@ -111,11 +111,11 @@ def _check_fields(requirement: Requirement, place: str) -> None:
     if requirement.kind in ("ratio", "leakage"):
         unused = [each for each in ("attribute", "outcome", "target", "study", "by") if getattr(requirement, each)]
         if unused:
-            raise BadInput(f"{place}: {unused[0]}: expected it of audits alone; the whole folder is judged, drop it")
+            raise BadInput(f"{place}: {unused[0]}: applies only to audits; the whole folder is checked, drop it")
     if requirement.max_rate is not None and requirement.max_rate >= 1:
         raise BadInput(f"{place}: max_rate: expected a share below 1, got {requirement.max_rate:g}; 5 % is 0.05")
     if requirement.kind == "difference" and not requirement.attribute:
-        raise BadInput(f"{place}: margin: expected an attribute beside it, got none; add one, {_EXAMPLE}")
+        raise BadInput(f"{place}: margin: expected an attribute with it, got none; add one, {_EXAMPLE}")
     if requirement.kind == "rate" and not 0 < len(requirement.by) <= MOST_ATTRIBUTES:
         raise BadInput(f"{place}: max_rate: expected by = one to three attributes, got {len(requirement.by)}")
     if requirement.kind == "rate" and requirement.attribute:

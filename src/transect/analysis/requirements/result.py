@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -10,13 +11,18 @@ from pathlib import Path
 from typing import Final, final
 from xml.etree import ElementTree
 
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from transect.analysis.reporting import CHECKS
 from transect.analysis.requirements import judging
 from transect.analysis.requirements.records import Checked, Requirement
 from transect.effects.verdicts import Status
-from transect.reports.columns import Column, Table
+from transect.records import Estimate
+from transect.reports.answer_picture import Judged, mark_of, picture, valued
+from transect.reports.blocks import Block
+from transect.reports.columns import Column, Table, shown
+from transect.reports.document import breakable
+from transect.reports.wording import short_name
 from transect.runs import working_folders
 from transect.runs.folder import write_atomically, write_json
 from transect.runs.json_records import plain
@@ -117,6 +123,30 @@ class CheckNumbers:
 def requirements_table(rows: Sequence[Checked]) -> Table[Checked]:
     """A row per requirement and model: status, requirement, model and what the run shows."""
     return Table("Requirements", rows, _COLUMNS)
+
+
+def requirements_picture(rows: Sequence[Checked]) -> list[Block]:
+    """Each requirement as a dot, up to the value that it is below with 95 % confidence; the limit of each is 1."""
+    judged = [_judged(row) for status in ("violated", "not shown", "met") for row in rows if row.status == status]
+    return picture(judged, dict(zip(MARKS, MARKS, strict=True)), _AXIS, "within the limit")
+
+
+_AXIS: Final = "What was found, up to its upper 95 % limit, by what is required"
+
+
+def _judged(row: Checked) -> Judged:
+    size, upper = (end / row.limit if row.limit else math.nan for end in (row.estimate, row.upper))
+    return Judged(
+        verdict=row.status,
+        about=row.name,
+        detail=Markup("{}: {}").format(breakable(short_name(row.target)), row.text.partition(";")[0]),
+        value=valued(f"{shown(size, 'number')} ×", "the limit"),
+        mark=mark_of(Estimate(size, size, upper)),
+        unit="times the limit",
+        margin=1.0,
+        said=row.text,
+        sized=True,
+    )
 
 
 _COLUMNS: Final[Sequence[Column[Checked]]] = (

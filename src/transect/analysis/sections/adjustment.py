@@ -59,7 +59,7 @@ _SOURCES: Final = (
 _RATERS: Final = (
     "Perceived values are means of a few raters' answers. SDs by subject and rater, and all intervals, resample the "
     "raters too: those of AIPW are widened by what raters add to least squares. Noise in the means pulls a "
-    "coefficient towards 0, which no interval shows."
+    "coefficient towards 0; no interval reflects this."
 )
 _BY_IMAGE: Final = (
     "Ratings are one value per image: SDs and intervals hold for these ratings, not for other raters; give single "

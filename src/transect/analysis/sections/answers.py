@@ -192,7 +192,7 @@ def dot(found: Any, label: str, n: int | None = None) -> Point:
     return point(found.estimate, low=found.low, high=found.high, label=label, n=n, reason=found.reason)
 
 
-def ends(found: object) -> list[Any]:
+def ends(found: object) -> list[object]:
     """Estimate, low and high of a record, as cells of a table."""
     return [getattr(found, name) for name in ("estimate", "low", "high")]
 

@@ -53,9 +53,9 @@ _OUTSIDE: Final = (
     "level is not in the experiment."
 )
 _SAME: Final = (
-    "{n:,} of the {of:,} observed subjects are in the experiment too, as they were drawn. The interval of each rate is "
-    "right by itself. But observation and experiment are no independent samples, and whether two of their rates differ "
-    "cannot be told from whether the intervals overlap."
+    "{n:,} of the {of:,} observed subjects are in the experiment too, as they were drawn. Each rate's interval is "
+    "valid. But observation and experiment are not independent samples, so neither overlap of their intervals nor its "
+    "absence shows whether two rates differ."
 )
 _OTHERS: Final = "No observed subject is in the experiment."
 _UNKNOWN: Final = (
@@ -418,9 +418,9 @@ def _correlation(matrix: Correlations, first: str, second: str) -> float | None:
 KEY: Final = "correlated"
 _CORRELATED_TEXT: Final = (
     "Pearson's correlation of every pair of attributes over the images that have both, {least:,} to {most:,} of them "
-    "(Denton et al. 2019, Fig. 3). The shade is its size: orange above 0, blue below. Where two attributes come "
-    "together, images at one level of the one are mostly at one level of the other: their effects, and their "
-    "directions in a latent space, are hard to separate."
+    "(Denton et al. 2019, Fig. 3). The shade is its size: orange above 0, blue below. Where two attributes occur "
+    "together, images at one level of one are mostly at one level of the other: their effects, and their directions "
+    "in a latent space, are hard to separate."
 )
 FEWEST: Final = 10
 """Images that have both attributes, below which a correlation is not shown: chance alone often makes it large."""
@@ -481,7 +481,7 @@ def matrix_table(title: str, names: tuple[str, ...], values: np.ndarray) -> Tabl
 RESAMPLES: Final = 200
 _SEEN_TOGETHER_TEXT: Final = (
     "An attribute whose distribution differs between groups is mixed with them: a difference in errors between the "
-    "groups may be its own. Each shape is scaled to its widest place. A standardized difference is the last group's "
+    "groups may be due to it. Each shape is scaled to its widest place. A standardized difference is the last group's "
     "mean minus the first's, over their standard deviation; beyond {limit:g} it is commonly called unbalanced."
 )
 _SEEN: Final = (

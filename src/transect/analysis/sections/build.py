@@ -11,7 +11,6 @@ from functools import cache
 from importlib import import_module
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from transect.analysis import sections as folder_of_sections
 from transect.analysis.sections.answers import Answers
@@ -28,7 +27,7 @@ def every_place() -> tuple[Placed, ...]:
     return tuple(PLACED[at] for at in sorted(PLACED))
 
 
-def _made(given: dict[Scope, list[tuple[Any, ...]]]) -> list[Section]:
+def _made(given: dict[Scope, list[tuple[object, ...]]]) -> list[Section]:
     """The sections of some scopes. given: by scope, what its functions are called with, one call after the other."""
     return [
         section
@@ -47,7 +46,7 @@ def build(answer_sets: Sequence[Answers]) -> list[Section]:
         sections += _of_target([answers for answers in answer_sets if answers.target == target])
     names = dict.fromkeys(answers.study for answers in answer_sets)
     first = [answers for answers in answer_sets if answers.target == targets[0] and not answers.steps]
-    about: dict[Scope, list[tuple[Any, ...]]] = {
+    about: dict[Scope, list[tuple[object, ...]]] = {
         "study": [([answers for answers in answer_sets if answers.study == name],) for name in names],
         "first": [(each,) for each in first],
         "all": [(first,)] if first else [],

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
@@ -24,23 +22,23 @@ from transect.runs.wording import counted
 _CANARY_TEXT: Final = (
     "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "
     "answers. At the end of the run the test takes the likeliest point of change and computes how often calls in a "
-    f"random order would show one as clear; p of at most {FALSE_ALARMS:g} counts. Of targets that never change, "
+    f"random order would show one as clear; p of at most {FALSE_ALARMS:g} counts. Among targets that never change, "
     f"including those whose answers vary by chance, at most {100 * FALSE_ALARMS:.0f} % are reported as changed.",
-    "The test assumes that chance varies each call independently. A change within the last round, or in answers to "
-    "other images alone, can stay unseen; so can any change behind a provider's own store of answers.",
+    "The test assumes that chance varies each call independently. A change within the last round, or only in answers "
+    "to other images, can go unseen; so can any change behind a provider's cache.",
 )
 
 
-def canary_section(canaries: Mapping[str, Any]) -> Section:
+def canary_section(canaries: CanaryRecord) -> Section:
     """The section of one target, from what a run keeps of its canaries."""
     change, alarms = tested(canaries), warnings(canaries)
     return Section(
         key="steady",
-        target=canaries["target"],
-        title=f"Stability of answers: {canaries['target']}",
+        target=canaries.target,
+        title=f"Stability of answers: {canaries.target}",
         text=[
             *([] if alarms else [_verdict(canaries, change)]),
-            _CANARY_TEXT[0].format(every=canaries["every"]),
+            _CANARY_TEXT[0].format(every=canaries.every),
             _CANARY_TEXT[1],
         ],
         warnings=alarms,
@@ -50,48 +48,48 @@ def canary_section(canaries: Mapping[str, Any]) -> Section:
     )
 
 
-def _verdict(canaries: Mapping[str, Any], change: Change) -> str:
+def _verdict(canaries: CanaryRecord, change: Change) -> str:
     if change.reason:
         return f"Unknown: {change.reason}."
     other, _ = _otherwise(canaries)
     if not other.any():
         return "No sign of a change: every repeated image was answered as in the first round."
-    return "Some answers differed from the first, but no more than chance explains."
+    return "Some answers differed from the first, but no more than expected by chance."
 
 
-def _otherwise(canaries: Mapping[str, Any]) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
+def _otherwise(canaries: CanaryRecord) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
     """Per round: images answered otherwise than in the first round, and images that both answered."""
     first = distances_of(canaries)[:, 0, :]
     return (first > 0).sum(axis=0).astype(np.float64), np.isfinite(first).sum(axis=0).astype(np.float64)
 
 
-def _test(canaries: Mapping[str, Any], change: Change, *, changed: bool) -> Table:
+def _test(canaries: CanaryRecord, change: Change, *, changed: bool) -> Table:
     rows = [
         ["p of a change at the likeliest point", change.p],
         *([["rounds before that point", change.after]] if changed else []),
-        ["rounds", len(canaries["rounds"])],
-        ["images asked about again", canaries["images"]],
+        ["rounds", len(canaries.rounds)],
+        ["images asked about again", canaries.images],
     ]
     title = f"Test for a change ({change.reason})" if change.reason else "Test for a change"
     return table(title, [("what", "text"), ("value", "number")], rows)
 
 
-def _rounds(canaries: Mapping[str, Any]) -> Table:
+def _rounds(canaries: CanaryRecord) -> Table:
     distances, (other, known) = distances_of(canaries), _otherwise(canaries)
     heads = [("after N answers", "count"), ("answers that differ from the first", "count")]
     heads += [("answered then and in the first round", "count"), ("mean distance from the first", "number")]
     rows = [
-        [number * canaries["every"], other[place], known[place], known_mean(distances[:, 0, place])]
-        for place, number in enumerate(canaries["rounds"])
+        [number * canaries.every, other[place], known[place], known_mean(distances[:, 0, place])]
+        for place, number in enumerate(canaries.rounds)
     ]
     return table("Rounds", heads, rows)
 
 
-def _figure(canaries: Mapping[str, Any]) -> Figure:
+def _figure(canaries: CanaryRecord) -> Figure:
     """Shares of the images themselves, so that there is no interval."""
     other, known = _otherwise(canaries)
     shares = np.divide(other, known, out=np.full(len(known), np.nan), where=known > 0)
-    places = [float(number * canaries["every"]) for number in canaries["rounds"]]
+    places = [float(number * canaries.every) for number in canaries.rounds]
     points = [point(share, x=x, n=int(n)) for x, share, n in zip(places, shares, known, strict=True)]
     title, caption = "How many answers differ from the first?", "(of the same images in every round)"
     panels, y_words = {"Images asked about again": {"share of images": points}}, "answers that differ from the first"
@@ -101,7 +99,7 @@ def _figure(canaries: Mapping[str, Any]) -> Figure:
 def canary_sections(folder: Path) -> list[Section]:
     """The section of each target of a run that has canaries. Raises BadInput for a broken file of theirs."""
     paths = sorted((folder / FOLDER).glob("*.json"))
-    return [canary_section(asdict(record_in(path, CanaryRecord))) for path in paths]
+    return [canary_section(record_in(path, CanaryRecord)) for path in paths]
 
 
 @placed(430, "run")

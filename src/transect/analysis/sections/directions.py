@@ -33,13 +33,13 @@ _PHOTOGRAPHS: Final = (
     "not the photographs themselves. Limits of edits are set by subjects sampled from the generator."
 )
 _QUALITY: Final = (
-    "Quality is measured on labels that the fit did not see: balanced accuracy (one half means no skill) or R² "
-    "(zero means no skill). Seen between: where those labels show little and much of an attribute."
+    "Quality is measured on held-out labels: balanced accuracy (one half means no skill) or R² (zero means no skill). "
+    "Seen between: where those labels show little and much of an attribute."
 )
 _APART: Final = (
-    "The angle between two directions says how well they are set apart: at 90 degrees a step along the one leaves "
-    "the other where it is. Setting an attribute moves along an adjusted direction that leaves the others alone; the "
-    "angles between these moves stand beside."
+    "The angle between two directions shows how well they are separated: at 90 degrees, a step along one leaves the "
+    "other unchanged. Setting an attribute moves along an adjusted direction that leaves the others alone; the angles "
+    "between these moves are given too."
 )
 
 
@@ -159,6 +159,6 @@ def _figures(rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
         name = measure.replace("R2", "R²")
         series = [Series(name="", points=points)]
         panels.append(Panel(heading=name, y_words=f"held-out {name}", unit=unit, series=series))
-    caption = "(the numbers are labels that the fit did not see)"
-    title = "How well do directions predict labels that they were not fitted to?"
+    caption = "(the numbers are held-out labels)"
+    title = "How well do directions predict held-out labels?"
     return [Figure(kind="bars", title=title, caption=caption, same_axis=False, panels=panels)] if panels else []

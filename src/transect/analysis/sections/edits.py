@@ -61,9 +61,9 @@ from transect.runs.wording import counted
 
 DRIFT_SHOWN: Final = 40
 PREFIX: Final = "reading."
-TITLE: Final = "Effects, as they are and at equal readings of what was not set"
+TITLE: Final = "Effects, raw and at equal readings of the other attributes"
 TEXT: Final = (
-    "The raw effect of an edit is that of all it moved; estimate and interval are those of the table of effects. "
+    "The raw effect of an edit includes all that it moved; estimate and interval are those of the table of effects. "
     "Where readings are missing it is that of the images that were read, without an interval. The adjusted effect "
     "compares images of a subject at equal readings of the attributes that were not set (least squares within "
     "subjects). Its interval is made in another way: Student's t on errors clustered by subject (by person where "
@@ -181,12 +181,12 @@ MOST_GROUPS: Final = 6
 _EDIT_FAILURES_TEXT: Final = (
     "An image fails here if it fails any gate of the section before. It is in every other figure of this report. If "
     "edits fail more often at one level than at another, or in one group of photographs, a difference in the answers "
-    "can be the failures' and not the attribute's.",
-    "Bounds: what the model would have answered to an edit that does what was set is not known of an image that fails. "
-    "Each such answer is set to the one that makes the effect smallest, and largest (Manski 1990). This needs no "
-    "assumption on why edits fail. The interval covers the whole range between the bounds.",
+    "may come from the failures, not from the attribute.",
+    "Bounds: for an image that fails, the model's answer to a valid edit is unknown. Each such answer is set to the "
+    "one that makes the effect smallest, and largest (Manski 1990). This needs no assumption about why edits fail. "
+    "The interval covers the whole range between the bounds.",
 )
-_NO_RANGE: Final = "a number without a range has no worst case"
+_NO_RANGE: Final = "an outcome without a range has no worst case"
 
 
 def groups_of(
@@ -360,9 +360,9 @@ _READ_BACK: Final = (
     f"{MOST_DRIFT:g} SD; where nothing is stated for a number, it moves as the level moved"
 )
 _SHIPPED_PHOTOGRAPHS: Final = (
-    "Attributes without a model named by --check-attribute were read by the built-in network. It has "
-    "seen rendered faces alone: on photographs it shows that an edit changed much or little, and a pass is no evidence "
-    "of validity. Name models that read photographs, and have people rate the images: transect annotate serve RUN "
+    "Attributes without a model named by --check-attribute were read by the built-in network. It was trained only on "
+    "rendered faces: on photographs it shows whether an edit changed much or little, and a pass is not evidence of "
+    "validity. Name models that read photographs, and have people rate the images: transect annotate serve RUN "
     "--questions edits."
 )
 _MEANINGS: Final = {
@@ -442,8 +442,8 @@ def _edit_validity_warnings(
     if poor:
         named = "; ".join(poor[:3]) + (f"; and {len(poor) - 3} more" if len(poor) > 3 else "")
         warnings.append(
-            f"In {len(poor)} of {counted(len(labels), 'cell')} most images fail, so that they say little of what was "
-            f"set: {named}."
+            f"In {len(poor)} of {counted(len(labels), 'cell')} most images fail, so they say little about the varied "
+            f"attributes: {named}."
         )
     if SHIFT not in gates:
         warnings.append("Whether images show what was set was not measured: give --check-attribute NAME=TARGET.")

@@ -44,7 +44,7 @@ def figures(by: Sequence[str], conditions: Mapping[str, Condition], rates: Seque
         return []
     of_group = {rate.group: rate for rate in whole if rate.measure == whole[0].measure}
     panels = [_panel(by, name, conditions, of_group) for name in by if len(conditions[name].groups) > 1]
-    title = f"Do errors depend on one attribute, the others equal? ({whole[0].measure})"
+    title = f"Do errors depend on one attribute, all else equal? ({whole[0].measure})"
     return [Figure(kind="scatter", title=title, caption=_CAPTION, panels=panels)] if panels else []
 
 
@@ -390,9 +390,9 @@ OPEN: Final = 3
 """Groupings whose figures stand open on the page: what the user named, then those whose groups' errors differ most."""
 _POINTS: Final = 51
 _THRESHOLDS_TEXT: Final = (
-    "A group may have many errors at one threshold and few at another. The table has the target's own {own} "
-    "and the threshold with the fewest errors over all images, {best:.3g}, measured on the images that "
-    "selected it, so that its errors are flattered and have no interval; state a threshold to have one. {more}"
+    "A group may have many errors at one threshold and few at another. The table has the target's own {own} and the "
+    "threshold with the fewest errors over all images, {best:.3g}, measured on the images that selected it, so its "
+    "errors are optimistic and have no interval; state a threshold to get one. {more}"
 )
 _STATED: Final = (
     "A group may have many errors at one threshold and few at another. The table has the target's own {own} and the "
@@ -506,10 +506,10 @@ def _nested(answers: Answers, groups: Grouping) -> dict[str, dict[str, str]]:
 BY_ATTRIBUTE_KEY: Final = "by_attribute"
 _TITLE: Final = "Accuracy, false positives and false negatives by attribute"
 _BY_ATTRIBUTE_TEXT: Final = (
-    "Each row counts the images of one level alone, as Denton et al. 2019 did in their Table 1: levels differ in what "
-    "else is on their images, so that differences are no effects. FPR is the share of yes among images whose truth is "
-    "no, FNR the share of no among those whose truth is yes. Images without a valid answer or a truth are not counted. "
-    "Intervals are 95 %, by subject."
+    "Each row counts the images of one level alone, as Denton et al. 2019 did in their Table 1: levels also differ in "
+    "what else their images show, so differences are not effects. FPR is the share of yes among images whose truth is "
+    "no, FNR the share of no among those whose truth is yes. Images without a valid answer or a truth are not "
+    "counted. Intervals are 95 %, by subject."
 )
 _NO_TRUTH: Final = "no valid answer, or no truth"
 _MEASURES: Final = ("accuracy", "FPR", "FNR")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -14,16 +14,17 @@ from transect.analysis.finished_run import TargetOutcomes
 from transect.analysis.sections.answers import table, with_ends, words
 from transect.analysis.sections.places import RunFindings, placed
 from transect.annotation.agreement.image_validation import SOURCE
-from transect.ratings.gates import Required, entries_of, stored
+from transect.ratings.gates import RatedStudy, Required, entries_of, stored
 from transect.records import Effect
 from transect.reports.records import Section, Table
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import counted
 
 _TEXT: Final = (
-    "Gates of raters' validation and rules on ratings leave images out of every other estimate on this page. Here each "
-    "effect is estimated from all images, and from the images that remain. Where the two differ much, the result rests "
-    "on the exclusions. In an experiment, an exclusion by what the manipulation changes selects on its consequence."
+    "Gates of raters' validation and rules on ratings leave images out of every other estimate on this page. Here "
+    "each effect is estimated from all images and from the remaining images. Where the two differ much, the result "
+    "depends on the exclusions. In an experiment, excluding images by something that the manipulation changes selects "
+    "on its consequence."
 )
 
 
@@ -104,14 +105,14 @@ _GATES: Final = {
 
 def gate_section(
     study: str,
-    entries: Sequence[Mapping[str, Any]],
+    entries: Sequence[RatedStudy],
     levels: Mapping[str, Sequence[float]],
     sha256: str,
     left_out: Sequence[str],
 ) -> Section:
     """The section of one study."""
     counts = Counter(left_out)
-    judged = sum(entry["groups"][0]["judged"] for entry in entries)
+    judged = sum(entry.groups[0].judged for entry in entries)
     text = [
         f"Raters judged {counted(judged, 'image')} of this generator before (validation {sha256[:12]}), and it met "
         "every gate over all images. Each level that is set must also meet the gates separately; a value between two "
@@ -136,30 +137,30 @@ def gate_section(
     )
 
 
-def _limits(entries: Sequence[Mapping[str, Any]]) -> list[list[object]]:
+def _limits(entries: Sequence[RatedStudy]) -> list[list[object]]:
     """Each gate of each validation; those of several studies may have other limits."""
     rows: list[list[object]] = []
     for entry in entries:
         rows += [
-            [text, entry["gates"].get(name), entry["failures"].get(failure) or _met(failure, entry)]
+            [text, entry.gates.get(name), entry.failures.get(failure) or _met(failure, entry)]
             for name, (text, failure) in _GATES.items()
         ]
     return [list(row) for row in dict.fromkeys(tuple(row) for row in rows)]
 
 
-def _met(gate: str, entry: Mapping[str, Any]) -> str:
-    return "not tested: nothing varied" if gate == "equal quality" and not entry.get("equal_quality") else "met"
+def _met(gate: str, entry: RatedStudy) -> str:
+    return "not tested: nothing varied" if gate == "equal quality" and not entry.equal_quality else "met"
 
 
-def _conditions(entries: Sequence[Mapping[str, Any]], levels: Mapping[str, Sequence[float]]) -> list[list[object]]:
+def _conditions(entries: Sequence[RatedStudy], levels: Mapping[str, Sequence[float]]) -> list[list[object]]:
     """All images, then the rated levels of what the study sets, of everything where it sets nothing."""
-    rows = []
+    rows: list[list[object]] = []
     for entry in entries:
-        for group in entry["groups"]:
-            name = group["attribute"]
+        for group in entry.groups:
+            name = group.attribute
             if name and levels and name not in levels:
                 continue
-            called = f"{words(name)} {group['level']:g}" if name else "all images"
-            shown = [group.get(key) for key in ("judged", "differing", "share", "between", "quality")]
-            rows.append([called, *shown, "; ".join(group["failures"])])
+            called = f"{words(name)} {group.level:g}" if name else "all images"
+            shown = [group.judged, group.differing, group.share, group.between, group.quality]
+            rows.append([called, *shown, "; ".join(group.failures)])
     return rows

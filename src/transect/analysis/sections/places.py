@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, final
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, final
 
 from transect.reports.records import PageName, Section
 from transect.runs.report_options import Bins
@@ -50,7 +50,7 @@ class Placed:
     when: Callable[..., object]
     page: PageName = "findings"
 
-    def sections(self, *given: Any) -> list[Section]:
+    def sections(self, *given: object) -> list[Section]:
         """The sections about what is given."""
         made = self.make(*given) if self.when(*given) else None
         found = [] if made is None else [made] if isinstance(made, Section) else list(made)

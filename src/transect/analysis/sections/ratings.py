@@ -287,7 +287,7 @@ def _sensitivity_figure(matrix: PerceptionMatrix) -> Figure:
         for row, manipulated in enumerate(matrix.manipulated)
     }  # fmt: skip
     kind: FigureKind = "bars" if len(matrix.perceived) <= MOST_BARS else "rows"
-    caption = "(in the units of the ratings, of levels in no order their share; the numbers are subjects)"
+    caption = "(in the units of the ratings, or shares for unordered levels; the numbers are subjects)"
     return drawn(kind, "What each manipulation moved", caption, panels, "mean perceived change", same_axis=False)
 
 

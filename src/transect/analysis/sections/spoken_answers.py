@@ -40,7 +40,7 @@ from transect.runs.human_answers import CodeAgreement
 from transect.runs.human_answers import Figure as JudgeAgreementFigure
 from transect.runs.wording import counted
 from transect.spoken_answers import UNANSWERED, Said, Status
-from transect.targets.words.questions import Code, Kind
+from transect.targets.words.questions import Code, Kind, WordQuestion
 from transect.texts import one_line
 
 
@@ -129,8 +129,8 @@ LONGEST: Final = 240
 """Characters of a quoted answer."""
 _RULE: Final = (
     f"Quoted are, at each level, the first {EACH} images with an answer of a kind: of each its first such answer, in "
-    "the order of paraphrases and repeats, so that nobody picks them. Every text that was sent and received stands in "
-    "the tables answers/ of the run folder."
+    "the order of paraphrases and repeats, so that nobody picks them. Every text sent and received is in the tables "
+    "answers/ of the run folder."
 )
 
 
@@ -198,12 +198,11 @@ def _quoted(answers: Answers, group: str, row: int, one: Said, asked: Asked) -> 
     text = f"“{one_line(one.text, LONGEST)}”" if one.text else one_line(one.reason, LONGEST)
     repeat = f", repeat {one.repeat + 1}" if asked.question.repeats > 1 else ""
     where = [f"{one.paraphrase + 1}{repeat}"] if _has_several(asked) else []
-    return [group, str(answers.subjects[row]), *where, str(one.status), text, read_as(one, asked)]
+    return [group, str(answers.subjects[row]), *where, str(one.status), text, read_as(one, asked.question)]
 
 
-def read_as(one: Said, asked: Asked) -> str:
+def read_as(one: Said, question: WordQuestion) -> str:
     """An answer as the value that it was read as."""
-    question = asked.question
     if one.status is not Status.ANSWERED:
         return one.reason
     if question.kind is Kind.TEXT:
@@ -216,16 +215,18 @@ def read_as(one: Said, asked: Asked) -> str:
 
 UNCHECKED: Final = "the judge was not checked against people"
 _JUDGED: Final = (
-    "A judge model says yes or no to a question about each text. It sees the text alone, neither the image nor its "
-    "level. Every text that it was sent and gave back stands in the tables coded/ of the run folder. Its errors are in "
+    "A judge model says yes or no to a question about each text. It sees only the text, neither the image nor its "
+    "level. Every text that it received and returned is in the tables coded/ of the run folder. Its errors are in "
     "every effect on its codes: errors that are equally frequent at all levels shrink an effect, and errors that are "
     "more frequent at one level make one. A text that asks the judge for an answer may get it.",
 )
 _CORRECTED: Final = (
-    "The corrected effect moves the judge's rate at each level by how far it is off where people coded the same texts "
+    "The corrected effect shifts the judge's rate at each level by its error on the texts that people also coded "
     "(prediction-powered inference); its interval counts both samples by subject."
 )
-_SCORED: Final = "A function of your own gave each text a number. A text on which it failed has none, and counts below."
+_SCORED: Final = (
+    "Your own function gave each text a number. A text on which it failed has no number and is counted below."
+)
 _NOT_ENOUGH: Final = "people and the judge must have coded the same texts at every level"
 
 
@@ -362,8 +363,8 @@ _REFUSALS_TEXT: Final = (
     "differently, whatever it answers to the others. Each is counted over all wordings that were sent, with a 95 % "
     "interval by subject. Their effects are tested with all others (outcomes refusal, hedge and unreadable).",
     "An image that has no answer in some paraphrase has no value and is left out of the effects on answers; bounds "
-    "say what these could be with it.",
-    "A call that failed says nothing about the model and is in none of the three.",
+    "show what these could be with it.",
+    "A failed call says nothing about the model and counts in none of the three.",
 )
 NAMES: Final = {Status.REFUSED: "refused", Status.HEDGED: "hedged", Status.UNREADABLE: "unreadable"}
 
@@ -376,11 +377,12 @@ def refusal_section(answers: Answers, asked: Asked) -> Section | None:
         return None
     groups, bounds = image_groups(answers), bounds_table(answers, asked)
     shares = {status: [_share(answers, values, group) for group in groups] for status, values in rates.items()}
+    there = {status: of_groups for status, of_groups in shares.items() if np.nansum(rates[status])}
     return Section(
         key="not_answered",
         title="Refusals",
         text=[*_REFUSALS_TEXT, *([TEXT] if bounds else [])],
-        figures=[_refusals_figure(groups, shares)],
+        figures=[_refusals_figure(groups, there)] if there else [],
         tables=[_refusals_table(groups, shares, failed), _reasons(asked), *([bounds] if bounds else [])],
         sources=[intervals.SOURCES[intervals.WILSON_CLUSTERED], *(wordings.BOUNDS_SOURCES if bounds else ())],
     )

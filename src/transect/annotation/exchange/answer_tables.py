@@ -77,7 +77,7 @@ def by_rater(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
             of_rater = answers.setdefault((str(row["id"]), row.get("study") or "", str(row["rater"])), {})
             of_rater[row["question"]] = row["value"]
     images, studies, raters = zip(*answers, strict=True) if answers else ((), (), ())
-    columns: dict[str, Any] = {"id": images, **({"study": studies} if any(studies) else {}), "rater": raters}
+    columns: dict[str, object] = {"id": images, **({"study": studies} if any(studies) else {}), "rater": raters}
     for name in dict.fromkeys(name for of_rater in answers.values() for name in of_rater):
         columns[name] = pa.array([of_rater.get(name) for of_rater in answers.values()], pa.float64())
     out = [row["rater"] for row in alone if row.get("excluded")]

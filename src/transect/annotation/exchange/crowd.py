@@ -23,7 +23,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -191,7 +191,7 @@ def label_studio(project: Project, out: Path, image_url: str) -> dict[str, objec
     return {"out": str(out), "items": len(listed), "pictures": _pictures(project, listed, out), "left_out": counted}
 
 
-def _task(project: Project, item: Item, item_rows: list[Row], address: Callable[[str, str], str]) -> dict[str, Any]:
+def _task(project: Project, item: Item, item_rows: list[Row], address: Callable[[str, str], str]) -> dict[str, object]:
     question = project.questionnaire.named(item.question)
     flipped, left, right = _sides(project, item)
     data = {**item._asdict(), "flipped": flipped, "image": address(item.study, left)}

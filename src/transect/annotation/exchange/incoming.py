@@ -156,8 +156,8 @@ def _items(connection: Connection, project: Project, incoming: Sequence[Incoming
         )
         question_names = ", ".join(each.name for each in project.questionnaire.question)
         raise BadInput(
-            f"{first.where}: expected answers about this run's images to {question_names}, got "
-            f"{len(unknown):,} of others ({what}); take them out, nothing was imported"
+            f"{first.where}: expected answers about this run's images to {question_names}, got {len(unknown):,} for "
+            f"others ({what}); remove them, nothing was imported"
         )
     return known
 

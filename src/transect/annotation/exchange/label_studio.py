@@ -31,9 +31,9 @@ class Annotation(NamedTuple):
     """
 
     where: str
-    data: Mapping[str, Any]
+    data: Mapping[str, object]
     user: object
-    answers: Mapping[str, Any]
+    answers: Mapping[str, object]
     cancelled: object = False
     rater: object = None
     seconds: object = None
@@ -66,9 +66,9 @@ def _of_json(path: Path) -> Iterator[Annotation]:
             yield Annotation(where, task["data"], user, answers, cancelled, rater, each.get("lead_time"))
 
 
-def _answers(results: Sequence[Mapping[str, Any]], where: str) -> dict[str, Any]:
+def _answers(results: Sequence[Mapping[str, object]], where: str) -> dict[str, Any]:
     """What each control gives, once."""
-    answers: dict[str, Any] = {}
+    answers: dict[str, object] = {}
     for each in results:
         control, value = str(each["from_name"]), each.get("value")
         if control in answers or not isinstance(value, Mapping) or not any(key in value for key in _KINDS):
@@ -81,7 +81,7 @@ def _answers(results: Sequence[Mapping[str, Any]], where: str) -> dict[str, Any]
     return answers
 
 
-def _value(value: Mapping[str, Any]) -> Any:
+def _value(value: Mapping[str, object]) -> Any:
     """What one control gives: choices, a rating, a number or texts."""
     found = next((value[key] for key in _KINDS if key in value), None)
     return found[0] if isinstance(found, list) and len(found) == 1 else found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -107,7 +107,7 @@ def default(place: str | Path, kind: str) -> Path:
     return home_of(place) / _DEFAULT[kind]
 
 
-def write(project: Project, kind: str, out: Path, scale: str, image_url: str) -> dict[str, Any]:
+def write(project: Project, kind: str, out: Path, scale: str, image_url: str) -> dict[str, object]:
     """Write one kind of export; returns what was written."""
     if kind not in _DEFAULT:
         raise UnknownName("format", kind, _DEFAULT)
@@ -128,7 +128,7 @@ def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, obje
         raise BadInput(f"--out {out}: expected a name that ends in .csv or .parquet; choose one")
     table = answers_table(project) if kind == "answers" else ratings_table(project, scale)
     write_atomically(out, csv_of(table) if out.suffix.lower() == ".csv" else as_parquet(table))
-    summary: dict[str, Any] = {"out": str(out), "rows": len(table)}
+    summary: dict[str, object] = {"out": str(out), "rows": len(table)}
     if kind == "ratings" and out.suffix.lower() == ".csv":
         summary["only_in_parquet"] = "attributes, scales and levels of questions, who could not tell, who was shut out"
     return summary

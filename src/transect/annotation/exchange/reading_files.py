@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from transect.annotation.agreement.numbers import NAME
 from transect.annotation.exchange import label_studio
@@ -141,8 +141,8 @@ def _ground_truth(path: Path, project: Project) -> Iterator[Incoming]:
         metadata = row[f"{name}-metadata"]
         if "worker-id" not in metadata:
             raise BadInput(
-                f"{where}: expected an answer with its worker, as transect annotate export writes it, got a label that "
-                "was made of several; import the workers' own answers as a table (--format answers)"
+                f"{where}: expected an answer with its worker, as transect annotate export writes it, got a label "
+                "merged from several; import the workers' own answers as a table (--format answers)"
             )
         said = _Said(
             where, name, row.get("transect-study"), row["transect-id"], "",
@@ -184,11 +184,11 @@ def _label_studio(path: Path, project: Project) -> Iterator[Incoming]:
         yield _incoming(said, project.questionnaire)
 
 
-def _one(answers: Mapping[str, Any], name: str, where: str) -> str:
+def _one(answers: Mapping[str, object], name: str, where: str) -> str:
     """The one choice that is ticked; "" where the form did not ask."""
     choice = answers.get(name, "")
     if isinstance(choice, list):
-        raise BadInput(f"{where}: {name}: expected one choice, got {len(choice)}; take the annotation out")
+        raise BadInput(f"{where}: {name}: expected one choice, got {len(choice)}; remove the annotation")
     return _text(choice)
 
 

@@ -15,7 +15,7 @@ from transect.errors import BadInput
 from transect.runs.table_inputs import csv_of
 
 router: Final = APIRouter()
-_ERRORS: Final[dict[int | str, dict[str, Any]]] = {
+_ERRORS: Final[dict[int | str, dict[str, object]]] = {
     401: {"description": "nobody is logged in"},
     429: {"description": "too often"},
 }

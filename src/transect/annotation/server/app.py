@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 from transect.errors import MissingExtra
 from transect.texts import say
@@ -92,7 +92,7 @@ class _Health:
         text, status = ("answers cannot be stored", 503) if self._fault else ("ok", 200)
         return Response(text, status, media_type="text/plain")
 
-    async def failed(self, _: Request, error: Any) -> Response:
+    async def failed(self, _: Request, error: Exception) -> Response:
         """What a request gets while the database takes and gives nothing; its page keeps the answer and sends again."""
         self._last, self._fault = self._clock(), True
         say(str(error), error=True)  # which may name a server: for who runs this, not for raters
@@ -100,10 +100,10 @@ class _Health:
         return Response(json.dumps({"detail": detail}), 503, {"retry-after": "5"}, "application/json")
 
 
-async def _not_understood(_: Request, error: Any) -> Response:
+async def _not_understood(_: Request, error: Exception) -> Response:
     """Which field is wrong and why, without what was sent."""
     detail = [
         {"loc": [str(part) for part in fault["loc"]], "msg": fault["msg"], "type": fault["type"]}
-        for fault in error.errors()
+        for fault in (error.errors() if isinstance(error, RequestValidationError) else ())
     ]
     return Response(json.dumps({"detail": detail}), 422, media_type="application/json")

@@ -1,25 +1,30 @@
 """What every request passes before any page is looked at: host, origin, size of the body, rate.
 
-Every reply leaves with headers that let a browser run nothing but the pages' own files.
+Every reply leaves with headers that let a browser run nothing but the pages' own files. Starlette's middleware checks
+the host and the size. What is our own, and which libraries were tried in its place, stands in
+docs/research/size.md.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Container, MutableMapping
+from collections.abc import Callable, Collection, Container
 from ipaddress import ip_address, ip_network
 from time import monotonic
-from typing import Any, Final, final
+from typing import Final, final
 from urllib.parse import urlsplit
 
-from starlette.requests import cookie_parser
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transect.annotation.raters import hash_of
-from transect.texts import whole_number
 
 
 @final
@@ -53,16 +58,10 @@ class Buckets:
         return min(float(self.burst), level + max(now - before, 0.0) * self.rate)
 
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-
 LARGEST_BODY: Final = 16 * 1024
 """Bytes: an answer has some 200."""
 _SLOWEST_BODY: Final = 10.0
 COOKIES: Final = {"rater": "transect_rater", "admin": "transect_admin"}
-_HOST: Final = re.compile(r"(?:\[(?P<address>[\da-fA-F:.]+)\]|(?P<name>[\w.-]+))(?::\d{1,5})?", re.ASCII)
 _SAFE: Final = {"GET", "HEAD", "OPTIONS"}
 _HEADERS: Final = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -73,6 +72,7 @@ _HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
 }
 
 
@@ -88,7 +88,7 @@ class Guard:
 
     def __init__(
         self,
-        inner: Any,
+        inner: ASGIApp,
         hosts: frozenset[str],
         secure: bool,
         known: Container[str],
@@ -99,7 +99,10 @@ class Guard:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._clock, self._cookies = clock, cookies
-        self._inner, self._hosts, self._secure, self._known = inner, hosts, secure, known
+        self._inner, self._known = RequestBodyLimitMiddleware(inner, LARGEST_BODY), known
+        names = [f"[{name}]" if ":" in name else name for name in hosts]
+        self._checked = TrustedHostMiddleware(self._pass, names or ["*"], www_redirect=False)
+        self._headers = _HEADERS | ({"strict-transport-security": "max-age=31536000"} if secure else {})
         self._public, self.proxied = public, bool(public)
         self._by_session = by_session or Buckets(burst=60, rate=20.0)
         self._by_address = Buckets(burst=200, rate=50.0)
@@ -109,55 +112,44 @@ class Guard:
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
-        headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
-        scope = {**scope, "client": self._client(scope, headers)}
 
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": self._dressed(message.get("headers", []))}
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    headers.setdefault(name, value)
             await send(message)
 
-        if refusal := self._refusal(scope, headers):
-            status, reason = refusal
-            await PlainTextResponse(reason, status, {"retry-after": "2"} if status == 429 else None)(
-                scope, receive, dressed
-            )
-            return
-        body = await _body(receive, headers) if scope["method"] not in _SAFE else b""
-        if isinstance(body, int):
-            reason = "the request is too large" if body == 413 else "the request came too slowly"
-            await PlainTextResponse(reason, body)(scope, receive, dressed)
-            return
-        await self._inner(scope, _replayed(body, receive), dressed)
+        await self._checked({**scope, "client": self._client(scope)}, _in_time(receive), dressed)
 
-    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
-        """Status and reason where a request goes no further."""
-        host = headers.get("host", "")
-        if self._hosts and _name_of(host) not in self._hosts:
-            return 400, "this server does not answer to that name"
-        if scope["method"] not in _SAFE and not _same_origin(headers, {host, self._public} - {""}):
-            return 403, "the request comes from another site"
-        cookies = cookie_parser(headers.get("cookie", ""))
-        session = next((cookies[name] for name in self._cookies if name in cookies), "")
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in _SAFE and not _same_origin(Headers(scope=scope), self._public):
+            await PlainTextResponse("the request comes from another site", 403)(scope, receive, send)
+        elif _is_large(Headers(scope=scope).get("content-length", "")):
+            await PlainTextResponse("the request is too large", 413)(scope, receive, send)  # before a handler acts
+        elif not self._has_room(HTTPConnection(scope)):
+            reply = PlainTextResponse("too many requests: wait a moment", 429, {"retry-after": "2"})
+            await reply(scope, receive, send)
+        else:
+            await self._inner(scope, receive, send)
+
+    def _has_room(self, request: HTTPConnection) -> bool:
+        """Whether its session, or else its address, may ask once more now."""
+        session = next((request.cookies[name] for name in self._cookies if name in request.cookies), "")
         key = hash_of(session) if session else ""
-        address = scope["client"][0]
-        buckets, of = (self._by_session, key) if key in self._known else (self._by_address, address)
-        return None if buckets.take(of, self._clock()) else (429, "too many requests: wait a moment")
+        buckets, of = (self._by_session, key) if key in self._known else (self._by_address, request["client"][0])
+        return buckets.take(of, self._clock())
 
-    def _client(self, scope: Scope, headers: dict[str, str]) -> tuple[str, int]:
+    def _client(self, scope: Scope) -> tuple[str, int]:
         """Who sent a request: the last address that a proxy on this machine adds, never one that others say."""
         address, port = scope.get("client") or ("", 0)
-        named = network_of(headers.get("x-forwarded-for", "").rpartition(",")[2].strip())
+        said = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
+        named = network_of(said.rpartition(",")[2].strip())
         return (named, 0) if self._public and named and is_loopback(address) else (network_of(address) or address, port)
 
-    def _dressed(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        there = {key.lower() for key, _ in headers}
-        more = dict(_HEADERS)
-        if b"cache-control" not in there:
-            more["cache-control"] = "no-store"
-        if self._secure:
-            more["strict-transport-security"] = "max-age=31536000"
-        return [*headers, *((key.encode(), value.encode()) for key, value in more.items() if key.encode() not in there)]
+
+def _is_large(length: str) -> bool:
+    return length.isdigit() and (len(length) > 9 or int(length) > LARGEST_BODY)
 
 
 def network_of(address: str) -> str:
@@ -186,59 +178,31 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-def _name_of(host: str) -> str:
-    """The name in a Host header, without its port; "" for anything else, such as a user's name or a list.
-
-    >>> _name_of("localhost:8000"), _name_of("[::1]:8000"), _name_of("a@localhost"), _name_of("localhost,b")
-    ('localhost', '::1', '', '')
-    """
-    found = _HOST.fullmatch(host)
-    return (found["address"] or found["name"]).lower() if found else ""
-
-
-def _same_origin(headers: dict[str, str], names: Container[str]) -> bool:
+def _same_origin(headers: Headers, public: str) -> bool:
     """Whether a browser says that a page of this server sent the request; programs say nothing, and have no cookies."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")
     try:
-        return origin is None or urlsplit(origin).netloc in names
+        return origin is None or urlsplit(origin).netloc in {headers.get("host", ""), public} - {""}
     except ValueError:
         return False
 
 
-async def _body(receive: Receive, headers: dict[str, str]) -> bytes | int:
-    """The whole body, or the status that refuses it."""
-    length = whole_number(headers.get("content-length", "0"))
-    if length is None or length > LARGEST_BODY:
-        return 413
+def _in_time(receive: Receive) -> Receive:
+    """The same, but a body that is not there in time is refused."""
+    ends, whole = asyncio.get_running_loop().time() + _SLOWEST_BODY, False
 
-    async def read() -> bytes | int:
-        body = b""
-        while True:
-            message = await receive()
-            part: bytes = message.get("body", b"")
-            body += part
-            if len(body) > LARGEST_BODY:
-                return 413
-            if message["type"] == "http.disconnect" or not message.get("more_body", False):
-                return body
-
-    try:
-        return await asyncio.wait_for(read(), _SLOWEST_BODY)
-    except TimeoutError:
-        return 408
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """What the inner application receives: the body that was read, then whatever comes."""
-    sent = False
-
-    async def again() -> Message:
-        nonlocal sent
-        if sent:
+    async def received() -> Message:
+        nonlocal whole
+        if whole:
             return await receive()
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        try:
+            async with asyncio.timeout_at(ends):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, "the request came too slowly") from None
+        whole = not message.get("more_body", False)
+        return message
 
-    return again
+    return received

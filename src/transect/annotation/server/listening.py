@@ -168,7 +168,7 @@ def reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[st
             port = "" if parts.port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f":{parts.port}"
         except ValueError:
             parts, port = urlsplit(""), ""
-        more = parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc
+        more = parts.path not in ("", "/") or parts.query or parts.fragment or {"@", "*"} & {*parts.netloc}
         if parts.scheme not in ("http", "https") or not parts.hostname or more:
             raise BadInput(
                 f"--public-url: expected an address such as https://rate.example, got {public_url!r}; fix it"

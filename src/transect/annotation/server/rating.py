@@ -20,13 +20,13 @@ from transect.annotation.sources import digest_of
 from transect.runs.pictures import packed
 
 router: Final = APIRouter()
-_ERRORS: Final[dict[int | str, dict[str, Any]]] = {
+_ERRORS: Final[dict[int | str, dict[str, object]]] = {
     400: {"description": "not understood"},
     401: {"description": "nobody is logged in"},
     403: {"description": "no CSRF token, or no consent yet"},
     429: {"description": "too often"},
 }
-_CONFLICT: Final[dict[int | str, dict[str, Any]]] = {409: {"description": "cannot be taken, and why"}, **_ERRORS}
+_CONFLICT: Final[dict[int | str, dict[str, object]]] = {409: {"description": "cannot be taken, and why"}, **_ERRORS}
 _Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 _Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 _Digest = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]

@@ -7,11 +7,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Final, final
+from typing import Annotated, Final, final
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Header, HTTPException, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import ClientDisconnect
 
 from transect.annotation import raters
 from transect.annotation.database import Database
@@ -77,7 +78,7 @@ async def form_of(request: Request) -> dict[str, str]:
     try:
         text = (await request.body()).decode("utf-8")
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
-    except ValueError:
+    except (ValueError, ClientDisconnect):
         raise HTTPException(400, "expected a form in UTF-8") from None
 
 
@@ -113,7 +114,7 @@ class Service:
         )
 
     @property
-    def database(self) -> Any:
+    def database(self) -> Database:
         """The project's."""
         return self.project.database
 

@@ -17,8 +17,10 @@ same.
 from __future__ import annotations
 
 import heapq
+import importlib
 from dataclasses import dataclass
-from typing import Any, Final, final
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -26,6 +28,9 @@ from jaxtyping import Bool, Float, Int
 from transect.designs.matching.sample import SAME_IDENTITY, SECOND, Matching, Sample, in_blocks
 from transect.designs.matching.search import CONSTRAINTS, Candidates, Search, allowed, distances, explain
 from transect.errors import BadInput, MissingExtra
+
+if TYPE_CHECKING:
+    import faiss
 
 METHOD: Final = "greedy, nearest pair first"
 
@@ -165,7 +170,7 @@ _RECALL_ROWS = 200
 class _Index:
     """An inverted file; members: [n], the columns that it holds; columns: how many its cells were learned for."""
 
-    index: Any
+    index: faiss.IndexIVFFlat
     members: Bool[np.ndarray, " n"]
     columns: int
 
@@ -206,7 +211,7 @@ class ApproximateSearch(Search):
         for part in in_blocks(len(rows), self.block_rows):
             self._fill_from_index(candidates, places[part], rows[part], inside, index)
 
-    def _index_of(self, inside: Int[np.ndarray, " b"]) -> Any:
+    def _index_of(self, inside: Int[np.ndarray, " b"]) -> faiss.IndexIVFFlat:
         """The stratum's index less the columns that are used up; a new one where under half of its columns are left."""
         stratum = int(self.sample.exact[inside[0]])
         wanted = np.zeros(len(self.sample), dtype=bool)
@@ -221,7 +226,7 @@ class ApproximateSearch(Search):
             held.members[gone] = False
         return held.index
 
-    def _index(self, inside: Int[np.ndarray, " b"]) -> Any:
+    def _index(self, inside: Int[np.ndarray, " b"]) -> faiss.IndexIVFFlat:
         """The inverted file of some columns; its cells are learned from evenly spaced ones: always the same."""
         width = self.sample.features.shape[1]
         cells = int(2 * np.sqrt(len(inside)))
@@ -239,7 +244,7 @@ class ApproximateSearch(Search):
         places: Int[np.ndarray, " m"],
         rows: Int[np.ndarray, " m"],
         inside: Int[np.ndarray, " b"],
-        index: Any,
+        index: faiss.IndexIVFFlat,
     ) -> None:
         """Candidates of some rows; those that find too few look again into more cells, at last into all of them."""
         k = candidates.columns.shape[1]
@@ -295,9 +300,8 @@ class ApproximateSearch(Search):
         return left
 
 
-def _faiss() -> Any:
+def _faiss() -> ModuleType:
     try:
-        import faiss
+        return importlib.import_module("faiss")
     except ImportError:
         raise MissingExtra("ann", "approximate search") from None
-    return faiss

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any, Final, final
+from typing import Final, final
 
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Target
@@ -75,7 +75,7 @@ def with_preset(settings: Mapping[str, object]) -> dict[str, object]:
     return {**chosen, **settings}
 
 
-def _flat(table: Mapping[str, Any]) -> dict[str, object]:
+def _flat(table: Mapping[str, object]) -> dict[str, object]:
     """Settings by name, without the section in which a file has them: no name occurs twice."""
     flat: dict[str, object] = {}
     for name, value in table.items():

@@ -163,7 +163,7 @@ LOADERS: Final = {
 """diffusers' class that opens a folder for each mode."""
 
 
-def check_folder(folder: Path) -> Mapping[str, Any]:
+def check_folder(folder: Path) -> Mapping[str, object]:
     """The pipeline's index; raises BadInput for a folder that is none, or that holds what could run."""
     if not (folder / _INDEX).is_file():
         raise BadInput(
@@ -261,7 +261,7 @@ def _check_device(device: str, half: bool) -> None:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = words_of(error, 120)
-        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({reason}); change it") from None
+        raise BadInput(f"device: expected one PyTorch can use, got {device!r} ({reason}); change it") from None
     if half and device == "cpu":
         raise BadInput("half: expected a GPU for half precision, got the CPU; drop it or give --device cuda")
 

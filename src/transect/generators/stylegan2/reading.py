@@ -95,12 +95,6 @@ def read_pickle(path: Path) -> object:
         raise BadInput(f"{path}: expected a pickle of weights, found a damaged or hostile one ({kind})") from None
 
 
-def is_legacy(path: Path) -> bool:
-    """Whether the file is a checkpoint as PyTorch wrote them before version 1.6: no archive, but several pickles."""
-    with path.open("rb") as file:
-        return file.read(len(_LEGACY)) == _LEGACY
-
-
 class _Bounded:
     """A file that never allocates more bytes than it has left."""
 
@@ -528,9 +522,10 @@ def read_checkpoint(path: Path) -> Weights:
         return read_safetensors(path)
     if kind == "a PyTorch checkpoint (state_dict or pickled module)":
         return _read_torch(path)
-    if kind == "a Python pickle" and is_legacy(path):
-        return _read_torch(path)
     if kind == "a Python pickle":
+        with path.open("rb") as file:
+            if file.read(len(_LEGACY)) == _LEGACY:  # as PyTorch wrote them before version 1.6: several pickles
+                return _read_torch(path)
         content = read_pickle(path)
         return _weights_of(content, str(path)) if _is_state(content) else of_pickle(content, str(path))
     raise BadInput(f"{path}: expected an official pickle, a .pt or a safetensors file, found {kind}")

@@ -41,7 +41,7 @@ def command(
         bool,
         typer.Option(
             "--check",
-            help="Judge the run by the requirements in the --config file. Exit code 1: one is violated; 4: not shown.",
+            help="Check the run against the requirements in --config. Exit code 1: one is violated; 4: not shown.",
         ),
     ] = False,
     **given: object,

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from html import escape
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Final, final
+from urllib.parse import urlencode
 
+import numpy as np
 import typer
 
 from transect.console.options import Json, with_options
-from transect.errors import MissingExtra
+from transect.errors import BadInput, MissingExtra
 from transect.job import Option, function
 from transect.options import asked
 from transect.runs import working_folders
@@ -37,14 +40,16 @@ _SECONDS: Final = 30.0
 class RunView:
     """A page that is being served, by a thread of this process, until `close`; a context manager.
 
-    url: the address, with the token that lets a browser in. left_out: by name, why a run is not shown.
+    url: the address, with the token that lets a browser in. left_out: by name, why a run is not shown. shown: what the
+    page is asked to show first, as parameters.
     """
 
-    def __init__(self, index: Index, port: int) -> None:
+    def __init__(self, index: Index, port: int, shown: Mapping[str, str]) -> None:
         from transect.annotation.server.listening import Server, config, taken
         from transect.jobs.view.server import create_app
 
         self._token, self._listening = secrets.token_urlsafe(24), threading.Event()
+        self._shown = dict(shown)
         self._server = Server(config(create_app(index, self._token), HOST, port), self._ready)
         self.folder, self.images, self.runs = index.folder, len(index), tuple(run.name for run in index.runs)
         self.left_out, self.port = dict(index.left_out), port
@@ -57,7 +62,7 @@ class RunView:
     @property
     def url(self) -> str:
         """The address to open."""
-        return f"http://{HOST}:{self.port}/?token={self._token}"
+        return f"http://{HOST}:{self.port}/?{urlencode({'token': self._token, **self._shown})}"
 
     def wait(self) -> None:
         """Return when the page is no longer served."""
@@ -131,6 +136,7 @@ class View:
         ),
     ]
     _: KW_ONLY
+    wrong: Annotated[bool, Option("Begin with the wrong answers of the first target that has some.")] = False
     port: Annotated[int, Option("Port to listen on; 0: any free port.", default=8010)] = 0
     quiet: bool = False
 
@@ -148,7 +154,17 @@ class View:
         check_address(HOST, self.port)
         with announcing_stages(quiet=self.quiet):
             index = read_folder(working_folders.opened(self.folder))
-        return RunView(index, self.port)
+        return RunView(index, self.port, _wrong(index) if self.wrong else {})
+
+
+def _wrong(index: Index) -> dict[str, str]:
+    """The parameters that show wrong answers. Raises BadInput where there are none."""
+    for name, said in index.answers.items():
+        if (said.right == 0).any():
+            return {"target": name, "verdict": "wrong"}
+    known = any(np.isfinite(said.right).any() for said in index.answers.values())
+    found = "none is wrong" if known else "no truth is known"
+    raise BadInput(f"--wrong: expected a run with a wrong answer, but {found}; leave it out")
 
 
 view = function(View)
@@ -177,7 +193,7 @@ def _announce(page: RunView, as_json: bool) -> None:
         facts = {"url": page.url, "port": page.port, "images": page.images, "runs": page.runs}
         say(dumps({**facts, "left_out": page.left_out, "unfinished": page.unfinished}, None))
         return
-    say(f"{page.headline()}: open {page.url} (this machine alone; Ctrl-C stops it)")
+    say(f"{page.headline()}: open {page.url} (only on this machine; Ctrl-C stops it)")
     for name, reason in page.unfinished.items():
         say(f"{name} is not finished: {reason}")
     for name, reason in page.left_out.items():

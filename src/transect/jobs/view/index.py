@@ -46,7 +46,7 @@ def _runs_at(folder: Path) -> tuple[dict[str, FinishedRun], dict[str, str]]:
     if not found:
         said = "".join(f" ({name}: {reason})" for name, reason in list(left_out.items())[:3])
         raise BadInput(
-            f"{folder}: expected a run folder, a folder of studies, or a folder that holds some, found none with "
+            f"{folder}: expected a run folder, a folder of studies, or a folder that contains runs, found none with "
             f"images{said}; name the --out of an audit"
         )
     return found, left_out
@@ -110,9 +110,11 @@ class RunColumns:
     def unfinished(self) -> str:
         """What the run lacks, in words; "" for a finished one."""
         if len(self) < self.expected:
-            return f"{len(self):,} of {self.expected:,} images are there"
+            return f"{len(self):,} of {self.expected:,} images finished"
         waiting = {name: int((answers.reasons == NOT_ASKED).sum()) for name, answers in self.answers.items()}
-        return "; ".join(f"{name} is not asked yet about {count:,} images" for name, count in waiting.items() if count)
+        return "; ".join(
+            f"{name} has not been asked about {count:,} images" for name, count in waiting.items() if count
+        )
 
 
 def read_run(name: str, run: FinishedRun) -> RunColumns:
@@ -169,7 +171,9 @@ def _answers(run: finished_run.Run, target: TargetEntry) -> Answers:
         return _nothing(len(run.images), NOT_ASKED)
     part = run if len(asked) == len(run.images) else finished_run.of_images(run.folder, run.images.slice(0, len(asked)))
     if asked["id"].to_pylist() != part.images["id"].to_pylist():
-        raise BadInput(f"{run.folder.path}: predictions of {target.name} are not of these images; rerun the audit")
+        raise BadInput(
+            f"{run.folder.path}: predictions of {target.name} do not belong to these images; rerun the audit"
+        )
     outcomes = TargetOutcomes(part, target, tables.predictions_of(asked, target.task))
     return _joined([_counted(outcomes), _nothing(len(run.images) - len(asked), NOT_ASKED)])
 
@@ -274,7 +278,7 @@ class Index:
         number = self.named(run)
         found = pc.index(self.runs[number].ids, pa.scalar(image, pa.string())).as_py()
         if found < 0:
-            raise BadInput(f"{run}: expected the id of an image, got {image!r}; it may not be made yet")
+            raise BadInput(f"{run}: expected the id of an image, got {image!r}; it may not exist yet")
         return int(self.starts[number]) + int(found)
 
     def target(self, name: str) -> Answers:

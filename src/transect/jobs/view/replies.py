@@ -10,9 +10,14 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from transect.analysis.sections.spoken_answers import read_as
 from transect.errors import BadInput, UnknownName
 from transect.jobs.view.index import UNASKED, Index, RunColumns
 from transect.jobs.view.selection import EFFECT, RUNS, Pairs, Sides, Wanted, difference, kinds_of, sort_key
+from transect.runs.tables import said_of
+from transect.spoken_answers import Said
+from transect.targets.words.asked import asked_of
+from transect.targets.words.questions import WordQuestion
 from transect.texts import one_line
 
 WHERE: Final = "where."
@@ -109,6 +114,7 @@ MOST_LEVELS: Final = 12
 DIGITS: Final = 16
 """Of a picture's SHA-256, by which its address changes with it."""
 _LONGEST: Final = 300
+_LONGEST_TEXT: Final = 4000
 
 
 def about(index: Index) -> dict[str, object]:
@@ -132,6 +138,36 @@ def lines(index: Index, rows: np.ndarray, wanted: Wanted) -> list[dict[str, obje
     return [_line(index, row, wanted.target, sorted_by) for row in rows.tolist()]
 
 
+def transcripts(index: Index, rows: np.ndarray, target: str) -> list[dict[str, object]]:
+    """One entry per image: where it is, what was set, and each text that the target was sent and gave back."""
+    found: dict[tuple[str, int], dict[str, list[dict[str, str]]]] = {}
+    lines = []
+    for row in rows.tolist():
+        run, place = index.place(row)
+        part = run.name, int(run.part[place])
+        if part not in found:
+            found[part] = _texts(run, target, part[1])
+        lines.append({**_line(index, row, "", None), "texts": found[part].get(str(run.ids[place]), [])})
+    return lines
+
+
+def _texts(run: RunColumns, target: str, part: int) -> dict[str, list[dict[str, str]]]:
+    """By the id of each image of a part: prompt, text, what became of it, and what it was read as."""
+    entry = run.targets.get(target)
+    table = f"answers/{entry.slug}" if entry else ""
+    if not entry or not entry.description.question or part >= run.run.finished_parts(table, part + 1):
+        return {}
+    question, said = asked_of(entry.description.facts), run.run.read_part(table, part)
+    ids = list(dict.fromkeys(said["id"].to_pylist()))
+    texts = zip(ids, said_of(said, ids), strict=True)
+    return {name: [_spoken(one, question) for one in of_image] for name, of_image in texts}
+
+
+def _spoken(one: Said, question: WordQuestion) -> dict[str, str]:
+    prompt, text = (one_line(each, _LONGEST_TEXT) for each in (one.prompt, one.text))
+    return {"prompt": prompt, "text": text, "status": str(one.status), "read": _text(read_as(one, question))}
+
+
 def pair_lines(index: Index, pairs: Pairs, start: int, stop: int) -> list[dict[str, object]]:
     """One entry per pair: both images, and the difference right less left where both have a score or answer."""
     first, other = pairs.targets
@@ -153,7 +189,7 @@ def transect_reply(index: Index, name: str, subject: int) -> dict[str, object]:
     run = index.runs[number]
     rows = np.flatnonzero(run.people == subject)
     if not len(rows):
-        raise BadInput(f"{name}: expected the number of a subject, got {subject}; it may not be made yet")
+        raise BadInput(f"{name}: expected the number of a subject, got {subject}; it may not exist yet")
     everybody = np.unique(run.people)
     place = int(np.searchsorted(everybody, subject))
     return {
@@ -263,6 +299,7 @@ def _target(index: Index, name: str) -> dict[str, object]:
     return {
         "name": _text(name),
         "task": str(entry.task),
+        "words": entry.description.question is not None,
         "truth": None if entry.truth is None else _text(entry.truth.text),
         "score": bool(np.isfinite(said.score).any()),
         "answer": bool(np.isfinite(said.answer).any()),

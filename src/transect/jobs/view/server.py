@@ -154,7 +154,7 @@ def _numbers(values: np.ndarray) -> pa.Array:
     return pa.array(values, from_pandas=True)
 
 
-_SCRIPTS: Final = ("view.js", "page.js", "filters.js", "tiles.js", "subject.js", "image.js")
+_SCRIPTS: Final = ("view.js", "page.js", "filters.js", "tiles.js", "subject.js", "image.js", "transcripts.js")
 _STATIC: Final = {
     **dict.fromkeys(_SCRIPTS, "text/javascript; charset=utf-8"),
     "view.css": "text/css; charset=utf-8",
@@ -163,6 +163,8 @@ _STATIC: Final = {
 """The files that are served; no other name leads to a file."""
 MOST_LINES: Final = 400
 """Entries of one reply."""
+MOST_TRANSCRIPTS: Final = 100
+"""Images of one reply with all that was said about them."""
 _TOKEN: Final = "token"  # noqa: S105  (the name of a parameter)
 _KEPT: Final = {"cache-control": "private, max-age=3600, immutable"}
 _SELECTIONS: Final = 8 << 20
@@ -278,6 +280,12 @@ def _add_answers(app: FastAPI) -> None:
         wanted, rows = _selected(request, held)
         here = rows[start : start + MOST_LINES]
         return _json({"count": len(rows), "start": start, "lines": replies.lines(held.index, here, wanted)})
+
+    @app.get("/api/transcripts")
+    def transcripts(request: Request, held: Seen, start: Start = 0) -> Response:
+        wanted, rows = _selected(request, held)
+        shown = replies.transcripts(held.index, rows[start : start + MOST_TRANSCRIPTS], wanted.target)
+        return _json({"count": len(rows), "start": start, "lines": shown})
 
     @app.get("/api/pairs")
     def side_by_side(request: Request, held: Seen, start: Start = 0) -> Response:

@@ -92,7 +92,7 @@ def panel(name: str, drawn: Panel) -> Markup:
         drawn.title,
         drawn.description,
         content,
-        up=_values(drawn) if drawn.kind == "violins" else svg.ticks_down(drawn.scale, drawn.hundredfold),
+        up=_ticks_up(drawn),
         across=drawn.across,
         labels=drawn.labels,
         zero=drawn.kind not in ("levels", "violins"),
@@ -106,9 +106,11 @@ def within(low: float, high: float) -> list[tuple[float, str]]:
     return [(at, tick_text(axis, at, False)) for at in axis.ticks if low - 1e-9 <= at <= high + 1e-9]
 
 
-def _values(drawn: Panel) -> list[Tick]:
-    ends = within(drawn.scale.low, drawn.scale.high)
-    return [Tick(svg.down(drawn.scale, at) or 0.0, text, at) for at, text in ends]
+def _ticks_up(drawn: Panel) -> list[Tick]:
+    scale = drawn.scale
+    ticks = [(at, svg.tick_text(scale, at, drawn.hundredfold)) for at in scale.ticks]
+    shown = within(scale.low, scale.high) if drawn.kind == "violins" else ticks
+    return [Tick(svg.down(scale, at) or 0.0, text, at) for at, text in shown]
 
 
 def _marks(drawn: Panel, place: int, line: Line) -> Iterator[Markup]:
@@ -212,12 +214,15 @@ class Verdict(NamedTuple):
 
 VERDICTS: Final[Mapping[str, Verdict]] = {
     "found": Verdict("found", 0),
+    "violated": Verdict("found", 0),
     "worse": Verdict("found", 0),
     "differs": Verdict("found", 3),
     "better": Verdict("better", 2),
     "check": Verdict("better", 2),
     "no difference": Verdict("same", 1),
+    "met": Verdict("same", 1),
     "cannot tell": Verdict("unclear", 0, filled=False),
+    "not shown": Verdict("unclear", 0, filled=False),
     "not judged": Verdict("unclear", 3, filled=False),
     "not estimable": Verdict("unclear", 1, filled=False),
 }
@@ -237,17 +242,17 @@ def judged_row(
     return svg.track(name, title, description, ticks, drawn, band)
 
 
-def verdict_key(words: Mapping[str, str | Markup], *, banded: bool) -> Markup:
-    """The key of such rows. words: what each verdict that is drawn means; banded: margins are drawn."""
+def verdict_key(words: Mapping[str, str | Markup], band_words: str) -> Markup:
+    """The key of such rows. words: what each verdict that is drawn means, and the band; "" where none is drawn."""
     items = []
     for verdict, meaning in words.items():
         css, shape, filled = VERDICTS[verdict]
         mark = tag("svg", svg.placed(shape, "8", 8), width=16, height=16, aria_hidden="true")
         items.append(tag("span", mark + " " + meaning, class_=f"series {css}{'' if filled else ' open'}"))
-    if banded:
+    if band_words:
         band = tag("rect", class_="range-band", width=16, height=16)
         band = tag("svg", band, width=16, height=16, aria_hidden="true")
-        items.append(tag("span", band + " up to the margin"))
+        items.append(tag("span", band + " " + band_words))
     return tag("p", Markup(" ").join(items), class_="key")
 
 

@@ -319,11 +319,6 @@ def direction(first: float, last: float) -> str:
     return "rises" if last > first else "falls" if last < first else "stays"
 
 
-def ticks_down(scale: Scale, hundredfold: bool) -> tuple[Tick, ...]:
-    """Labels of the upright axis of a plot."""
-    return tuple(Tick(down(scale, at) or 0.0, tick_text(scale, at, hundredfold), at) for at in scale.ticks)
-
-
 def ticks_across(scale: Scale, hundredfold: bool, *, signed: bool = True) -> tuple[Tick, ...]:
     """Labels along tracks."""
     return tuple(Tick(100 * scale.fraction(at), tick_text(scale, at, hundredfold, signed), at) for at in scale.ticks)

@@ -15,8 +15,9 @@ from typing import Any, Final, Literal, cast, get_args
 import pyarrow as pa
 
 from transect.errors import BadInput, MissingExtra
-from transect.reports.entries import JsonObject
+from transect.reports.entries import EffectEntry
 from transect.reports.exports.result_texts import cell, effect_cells, effect_headings, level, rate_cells, tests
+from transect.reports.results import RateEntry, Results
 from transect.reports.saving import FONT, SavedFigure, saved_figures
 from transect.runs.folder import write_atomically
 from transect.texts import words_of
@@ -68,7 +69,7 @@ def latex_table(caption: str, label: str, headings: Sequence[str], rows: Sequenc
     )
 
 
-def write_latex(results: JsonObject, out: Path) -> list[Path]:
+def write_latex(results: Results, out: Path) -> list[Path]:
     """Write effects.tex and rates.tex, for a document that uses booktabs."""
     texts = {"effects.tex": _effects(results), "rates.tex": _rates(results)}
     for name, text in texts.items():
@@ -79,18 +80,18 @@ def write_latex(results: JsonObject, out: Path) -> list[Path]:
 _HEAD: Final = "% needs \\usepackage{booktabs}\n"
 
 
-def _effects(results: JsonObject) -> str:
-    rows = [effect_cells(row, results) for row in results["effects"]]
-    caused = all(row["basis"] == "experimental" for row in results["effects"])
+def _effects(results: Results) -> str:
+    rows = [effect_cells(row, results) for row in results.effects]
+    caused = all(row.basis == "experimental" for row in results.effects)
     what = "Effects of single attributes" if caused else "Differences between groups"
-    caption = f"{what}: {results['title']}. {tests(results)}"
+    caption = f"{what}: {results.title}. {tests(results)}"
     return latex_table(caption, "transect-effects", effect_headings(results), rows, 3)
 
 
-def _rates(results: JsonObject) -> str:
-    rows = [[cell(row, results), *rate_cells(row, results)] for row in results["rates"] if row["order"] <= 1]
+def _rates(results: Results) -> str:
+    rows = [[cell(row, results), *rate_cells(row, results)] for row in results.rates if row.order <= 1]
     headings = ["Images with", "Model", "Outcome", "Rate or mean", f"{level(results)} interval", "Images"]
-    caption = f"Rates by level, shares in per cent: {results['title']}."
+    caption = f"Rates by level, shares in per cent: {results.title}."
     return latex_table(caption, "transect-rates", headings, rows, 3)
 
 
@@ -110,7 +111,7 @@ def pages_of(run: Path) -> list[Path]:
         else []
     )
     if not pages:
-        raise BadInput(f"{run}: expected a folder with a page of Transect, as report.html, or such a page; found none")
+        raise BadInput(f"{run}: expected a Transect page, such as report.html, or a folder with one; found none")
     return pages
 
 
@@ -213,45 +214,45 @@ _Mode = Literal["online", "offline", "disabled", "shared"]
 _FILES: Final = ("results.json", "report.html", "report-numbers.html", "effects.parquet")
 
 
-def metrics(results: JsonObject) -> dict[str, float]:
+def metrics(results: Results) -> dict[str, float]:
     """Every effect and every overall rate with the ends of its interval, by study, target, outcome and name.
 
     What is not estimable is left out here, and stands in the tables with its reason.
     """
     found: dict[str, float] = {}
-    several = len(results["studies"]) > 1
-    for row in results["effects"]:
-        name = "/".join(["effect", *([row["study"]] if several else []), row["target"], row["outcome"], row["name"]])
-        found |= _with_ends(name, row["estimate"], row, {"p_adjusted": row["p_adjusted"]})
-    for row in results["rates"]:
-        if row["order"] == 0:
-            name = "/".join(
-                ["rate", *([row["study"]] if several else []), row["target"], row["outcome"], cell(row, results)]
-            )
-            found |= _with_ends(name, row["rate"], row, {})
+    several = len(results.studies) > 1
+    for row in results.effects:
+        name = "/".join(["effect", *([row.study] if several else []), row.target, row.outcome, row.name])
+        found |= _with_ends(name, row.estimate, row, {"p_adjusted": row.p_adjusted})
+    for rate in results.rates:
+        if rate.order == 0:
+            of = [*([rate.study] if several else []), rate.target, rate.outcome, cell(rate, results)]
+            found |= _with_ends("/".join(["rate", *of]), rate.rate, rate, {})
     return found
 
 
-def _with_ends(name: str, value: float | None, row: JsonObject, more: Mapping[str, float | None]) -> dict[str, float]:
+def _with_ends(
+    name: str, value: float | None, row: EffectEntry | RateEntry, more: Mapping[str, float | None]
+) -> dict[str, float]:
     """Names with the letters that both services take."""
     clean = _NOT_IN_A_NAME.sub(" ", name).replace("//", "/")[: _LONGEST - 20].strip()
-    numbers = {clean: value, f"{clean}/low": row["low"], f"{clean}/high": row["high"]}
+    numbers = {clean: value, f"{clean}/low": row.low, f"{clean}/high": row.high}
     numbers |= {f"{clean}/{key}": number for key, number in more.items()}
     return {key: float(number) for key, number in numbers.items() if number is not None}
 
 
-def settings(results: JsonObject) -> dict[str, str]:
+def settings(results: Results) -> dict[str, str]:
     """What identifies the run: versions, seeds, subjects, targets. No setting of a server is among them."""
-    studies = results["studies"]
+    studies = results.studies
     return {
-        "transect_version": results["transect_version"],
-        "question": results["question"][:_LONGEST],
-        "studies": ", ".join(study["name"] for study in studies)[:_LONGEST],
-        "targets": ", ".join(dict.fromkeys(t["name"] for s in studies for t in s["targets"]))[:_LONGEST],
-        "subjects": ", ".join(str(study["subjects"]) for study in studies),
-        "seeds": ", ".join(str(study["seed"]) for study in studies),
-        "spec_hashes": ", ".join(study["spec_hash"] for study in studies)[:_LONGEST],
-        "correction": results["family"]["method"],
+        "transect_version": results.transect_version,
+        "question": results.question[:_LONGEST],
+        "studies": ", ".join(study.name for study in studies)[:_LONGEST],
+        "targets": ", ".join(dict.fromkeys(t.name for s in studies for t in s.targets))[:_LONGEST],
+        "subjects": ", ".join(str(study.subjects) for study in studies),
+        "seeds": ", ".join(str(study.seed) for study in studies),
+        "spec_hashes": ", ".join(study.spec_hash for study in studies)[:_LONGEST],
+        "correction": results.family.method,
     }
 
 
@@ -260,7 +261,7 @@ def artifacts(run: Path) -> list[Path]:
     return [run / name for name in _FILES if (run / name).is_file()]
 
 
-def to_mlflow(results: JsonObject, run: Path, out: Path, project: str) -> str:
+def to_mlflow(results: Results, run: Path, out: Path, project: str) -> str:
     """Log to MLFLOW_TRACKING_URI, or else to the database mlflow.db in `out`; returns where the run is."""
     try:
         from mlflow import MlflowClient
@@ -278,7 +279,7 @@ def to_mlflow(results: JsonObject, run: Path, out: Path, project: str) -> str:
         experiment = (
             client.create_experiment(project, artifact_location=place) if known is None else known.experiment_id
         )
-        made = client.create_run(experiment, run_name=results["title"][:_LONGEST])
+        made = client.create_run(experiment, run_name=results.title[:_LONGEST])
         number = made.info.run_id
         logged = [Metric(key, value, made.info.start_time, 0) for key, value in metrics(results).items()]
         client.log_batch(number, metrics=logged, params=[Param(*pair) for pair in settings(results).items()])
@@ -291,7 +292,7 @@ def to_mlflow(results: JsonObject, run: Path, out: Path, project: str) -> str:
     return f"run {number} of experiment {project}" + ("" if stated else f" in {uri}")
 
 
-def to_wandb(results: JsonObject, tables: Mapping[str, pa.Table], run: Path, out: Path, project: str) -> str:
+def to_wandb(results: Results, tables: Mapping[str, pa.Table], run: Path, out: Path, project: str) -> str:
     """Log to Weights & Biases in the mode of WANDB_MODE, or else offline in `out`; returns where the run is."""
     try:
         import wandb
@@ -301,7 +302,7 @@ def to_wandb(results: JsonObject, tables: Mapping[str, pa.Table], run: Path, out
     quiet = wandb.Settings(silent=True, console="off")
     try:
         logged = wandb.init(project=project, dir=str(out), mode=_mode(), config=settings(results), settings=quiet)
-        logged.name = results["title"][:_LONGEST]
+        logged.name = results.title[:_LONGEST]
         logged.summary.update(metrics(results))
         logged.log({name: wandb.Table(columns=table.column_names, data=_rows(table)) for name, table in tables.items()})
         kept = wandb.Artifact("transect-run", type="audit")

@@ -5,11 +5,12 @@ Mitchell et al. 2019, Model cards for model reporting, doi:10.1145/3287560.32875
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
 
+from transect.reports.entries import EffectEntry, OfTarget
 from transect.reports.exports.result_texts import (
     SHARES,
     attribute_rows,
@@ -31,9 +32,11 @@ from transect.reports.exports.result_texts import (
     write_each,
     yaml,
 )
+from transect.reports.results import RateEntry, Results
 from transect.reports.wording import ATTRIBUTE_NOTE, outcome_meaning
 from transect.runs.wording import spaced
 
+Row = TypeVar("Row", bound=OfTarget)
 _TASKS: Final = {
     "binary": "image-classification",
     "multiclass": "image-classification",
@@ -48,57 +51,57 @@ _HEADINGS: Final = ("Study", "Attribute", "Meaning", "Levels", "Source")
 _UNTESTED: Final = "Attributes that are not in this table were not varied: this run says nothing about them."
 
 
-def metadata(results: Mapping[str, Any], model: str) -> dict[str, Any]:
+def metadata(results: Results, model: str) -> dict[str, object]:
     """The model-index: a result per target and study, with a metric for each overall rate and each effect.
 
     args of a metric: the ends of its interval, p adjusted, the numbers of subjects and images, and the unit.
     """
     entries = []
-    for study in results["studies"]:
-        for target in study["targets"]:
-            metrics = _metrics(results, study["name"], target["name"])
+    for study in results.studies:
+        for target in study.targets:
+            metrics = _metrics(results, study.name, target.name)
             if metrics:
                 entries.append(
                     {
-                        "task": {"type": _TASKS.get(target["task"], "other"), "name": target["task"]},
-                        "dataset": {"name": f"{results['world']['name']}, {study['name']}", "type": "transect-audit"},
+                        "task": {"type": _TASKS.get(target.task, "other"), "name": target.task},
+                        "dataset": {"name": f"{results.world.name}, {study.name}", "type": "transect-audit"},
                         "metrics": metrics,
                     }
                 )
     return {"model-index": [{"name": model, "results": entries}]}
 
 
-def _metrics(results: Mapping[str, Any], study: str, target: str) -> list[dict[str, Any]]:
+def _metrics(results: Results, study: str, target: str) -> list[dict[str, object]]:
     """Overall rates, then effects; what is not estimable has no value and is named in the text."""
 
-    def mine(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        return [row for row in rows if (row["study"], row["target"]) == (study, target)]
+    def mine(rows: Sequence[Row]) -> list[Row]:
+        return [row for row in rows if (row.study, row.target) == (study, target)]
 
     overall = [
-        _metric(_kind(row), f"{outcome(row, results)}, {cell(row, results)}", row["rate"], row)
-        for row in mine(results["rates"])
-        if row["order"] == 0 and row["rate"] is not None
+        _metric(_kind(row), f"{outcome(row, results)}, {cell(row, results)}", row.rate, row)
+        for row in mine(results.rates)
+        if row.order == 0 and row.rate is not None
     ]
     changes = [
-        _metric(f"{row['outcome']}_change", f"{outcome(row, results)}, {spaced(row['name'])}", row["estimate"], row)
-        for row in mine(results["effects"])
-        if row["estimate"] is not None
+        _metric(f"{row.outcome}_change", f"{outcome(row, results)}, {spaced(row.name)}", row.estimate, row)
+        for row in mine(results.effects)
+        if row.estimate is not None
     ]
     return overall + changes
 
 
-def _kind(row: Mapping[str, Any]) -> str:
-    return f"{row['outcome']}_rate" if row["unit"] == "proportion" else f"mean_{row['outcome']}"
+def _kind(row: RateEntry) -> str:
+    return f"{row.outcome}_rate" if row.unit == "proportion" else f"mean_{row.outcome}"
 
 
-def _metric(kind: str, name: str, value: float, row: Mapping[str, Any]) -> dict[str, Any]:
+def _metric(kind: str, name: str, value: float, row: EffectEntry | RateEntry) -> dict[str, object]:
     kept = ("low", "high", "p_adjusted", "n_subjects", "n_images", "unit")
-    return {"type": kind, "name": name, "value": value, "args": {key: row.get(key) for key in kept}}
+    return {"type": kind, "name": name, "value": value, "args": {key: getattr(row, key, None) for key in kept}}
 
 
-def card(results: Mapping[str, Any], model: str) -> str:
+def card(results: Results, model: str) -> str:
     """The card: front matter, then the nine sections. What a run cannot know is a line that begins with "To state"."""
-    version = plain_text(results["transect_version"])
+    version = plain_text(results.transect_version)
     head = [
         "---",
         yaml(metadata(results, model)),
@@ -107,7 +110,7 @@ def card(results: Mapping[str, Any], model: str) -> str:
         f"# Model card: {plain_text(model)}",
         "",
         "The sections are those of Mitchell et al. 2019. Every number comes from one audit with Transect "
-        f"{version}: {plain_text(results['title'])}. Fill in the lines that begin with **To state**.",
+        f"{version}: {plain_text(results.title)}. Fill in the lines that begin with **To state**.",
     ]
     return document(
         [
@@ -129,14 +132,14 @@ def card(results: Mapping[str, Any], model: str) -> str:
             *bullets([ATTRIBUTE_NOTE]),
             *to_state("whom an error harms, which risks were weighed, and what was done about them"),
             "## Caveats and recommendations",
-            *bullets(results["limits"]),
+            *bullets(results.limits),
         ]
     )
 
 
-def _factors(results: Mapping[str, Any]) -> list[str]:
+def _factors(results: Results) -> list[str]:
     how = "set by experiment on rendered or generated images"
-    if any(study["basis"] != "experimental" for study in results["studies"]):
+    if any(study.basis != "experimental" for study in results.studies):
         how = "observed, so that differences are associations"
     return [
         "## Factors",
@@ -148,79 +151,79 @@ def _factors(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _metrics_used(results: Mapping[str, Any]) -> list[str]:
-    kinds = {outcome(row, results): outcome_meaning(row["outcome"], _task(row, results)) for row in results["rates"]}
+def _metrics_used(results: Results) -> list[str]:
+    kinds = {outcome(row, results): outcome_meaning(row.outcome, _task(row, results)) for row in results.rates}
     said = [f"{name}: {meaning or 'an outcome of the user'}." for name, meaning in kinds.items()]
-    rules = {t["name"]: t["found_rule"] for s in results["studies"] for t in s["targets"] if t["found_rule"]}
+    rules = {t.name: t.found_rule for s in results.studies for t in s.targets if t.found_rule}
     said += [f"{name} has found what it looks for with {rule}." for name, rule in rules.items()]
     return ["## Metrics", *bullets([*said, f"Intervals have {level(results)}. {tests(results)}"])]
 
 
-def _task(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
-    studies = {study["name"]: study for study in results["studies"]}
-    return next(str(t["task"]) for t in studies[row["study"]]["targets"] if t["name"] == row["target"])
+def _task(row: RateEntry, results: Results) -> str:
+    studies = {study.name: study for study in results.studies}
+    return next(str(t.task) for t in studies[row.study].targets if t.name == row.target)
 
 
-def _data(results: Mapping[str, Any]) -> list[str]:
+def _data(results: Results) -> list[str]:
     rows = [
         [
-            study["name"],
-            f"{study['subjects']:,}",
-            f"{study['images']:,}",
-            study["population"] or "–",
-            str(study["seed"]),
-            "; ".join(f"{target['name']}: {target['n_failed']:,}" for target in study["targets"]),
+            study.name,
+            f"{study.subjects:,}",
+            f"{study.images:,}",
+            study.population or "–",
+            str(study.seed),
+            "; ".join(f"{target.name}: {target.n_failed:,}" for target in study.targets),
         ]
-        for study in results["studies"]
+        for study in results.studies
     ]
     return [
         "## Evaluation data",
         "",
-        f"{plain_text(results['world']['name'])}: {plain_text(results['world']['statement'])}",
+        f"{plain_text(results.world.name)}: {plain_text(results.world.statement)}",
         *table(("Study", "Subjects", "Images", "Population", "Seed", "Images without an answer"), rows, "No study."),
     ]
 
 
-def _analyses(results: Mapping[str, Any]) -> list[str]:
-    overall = [rate_cells(row, results) for row in results["rates"] if row["order"] == 0]
-    single = [[cell(row, results), *rate_cells(row, results)] for row in results["rates"] if row["order"] == 1]
+def _analyses(results: Results) -> list[str]:
+    overall = [rate_cells(row, results) for row in results.rates if row.order == 0]
+    single = [[cell(row, results), *rate_cells(row, results)] for row in results.rates if row.order == 1]
     interval, images = f"{level(results)} interval", "Images"
     crossed = ("Attributes together", *_RATES[:2], "Lowest", "Highest", "Combinations", "Not estimable")
     return [
         "## Quantitative analyses",
         "",
-        f"{plain_text(results['question'])} {SHARES}",
+        f"{plain_text(results.question)} {SHARES}",
         "",
         "### Over all images",
         *table((*_RATES, interval, images), overall, "No rate over all images was estimated."),
         "### One attribute at a time",
-        *table(effect_headings(results), [effect_cells(row, results) for row in results["effects"]], "No effect."),
+        *table(effect_headings(results), [effect_cells(row, results) for row in results.effects], "No effect."),
         *table(("Images with", *_RATES, interval, images), single, "No rate at a single level was estimated."),
         "### Attributes together",
         *table(crossed, list(_combinations(results)), "No combination of attributes was estimated."),
     ]
 
 
-def _combinations(results: Mapping[str, Any]) -> Iterator[list[str]]:
+def _combinations(results: Results) -> Iterator[list[str]]:
     """The extreme rates of every two and more attributes together, with their intervals."""
 
-    def group(row: Mapping[str, Any]) -> tuple[str, ...]:
-        return (row["study"], row["target"], row["outcome"], *row["cell"])
+    def group(row: RateEntry) -> tuple[str, ...]:
+        return (row.study, row.target, row.outcome, *row.cell)
 
-    for _, found in groupby(sorted((r for r in results["rates"] if r["order"] > 1), key=group), group):
+    for _, found in groupby(sorted((r for r in results.rates if r.order > 1), key=group), group):
         rows = list(found)
-        known = sorted((row for row in rows if row["rate"] is not None), key=lambda row: float(row["rate"]))
+        known = sorted((row for row in rows if row.rate is not None), key=lambda row: row.rate or 0.0)
         ends = [_extreme(row, results) for row in (known[0], known[-1])] if known else ["not estimable"] * 2
-        names = ", ".join(map(spaced, rows[0]["cell"]))
+        names = ", ".join(map(spaced, rows[0].cell))
         counts = f"{len(rows):,}", f"{len(rows) - len(known):,}"
-        yield [names, rows[0]["target"], outcome(rows[0], results), *ends, *counts]
+        yield [names, rows[0].target, outcome(rows[0], results), *ends, *counts]
 
 
-def _extreme(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+def _extreme(row: RateEntry, results: Results) -> str:
     rate, ends = rate_numbers(row)
     return f"{rate} ({ends}), {cell(row, results)}"
 
 
-def write(results: Mapping[str, Any], model: str, out: Path) -> list[Path]:
+def write(results: Results, model: str, out: Path) -> list[Path]:
     """Write a card for each model: model-card.md, or model-card-MODEL.md where there are several."""
     return write_each(results, model, "model-card", card, out)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from transect.errors import BadInput
-from transect.reports.document import rounded
-from transect.reports.entries import JsonObject
+from transect.reports.document import Style, rounded
+from transect.reports.entries import EffectEntry, JsonObject
 from transect.reports.exports.result_texts import (
     SHARES,
     attribute_rows,
@@ -29,6 +29,7 @@ from transect.reports.exports.result_texts import (
     tests,
     to_state,
 )
+from transect.reports.results import RateEntry, Results
 from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_atomically
 from transect.runs.json_records import read_json
@@ -37,7 +38,7 @@ _TASKS: Final = ("detection", "embedding")
 _NEGATIVE, _POSITIVE, _SCORES = ("miss", "non_match"), ("false_alarm",), ("distance", "score")
 
 
-def sections_of_audit(results: JsonObject, run: Path) -> list[str]:
+def sections_of_audit(results: Results, run: Path) -> list[str]:
     """The lines of sections 1 to 7. Raises BadInput where no target detects or recognizes faces."""
     found = set(tasks(results).values())
     if found.isdisjoint(_TASKS):
@@ -65,21 +66,21 @@ def sections_of_audit(results: JsonObject, run: Path) -> list[str]:
     ]
 
 
-def _audit_evaluated(results: JsonObject) -> list[str]:
-    world = results["world"]
+def _audit_evaluated(results: Results) -> list[str]:
+    world = results.world
     return [
         "## 1. What was evaluated",
         "",
         "A technology evaluation of an algorithm, on images made or chosen for the test: "
-        f"{plain_text(world['name'])}. {plain_text(world['statement'])}",
+        f"{plain_text(world.name)}. {plain_text(world.statement)}",
         *table(("Model", "Task", "Study"), target_rows(results), "The run has no target."),
         *table(("Model", "Setting", "Value"), setting_rows(results), "No setting is known."),
         *to_state("version and supplier of the model", "the threshold in operation, if it is another"),
     ]
 
 
-def _audit_groups(results: JsonObject) -> list[str]:
-    experimental = all(study["basis"] == "experimental" for study in results["studies"])
+def _audit_groups(results: Results) -> list[str]:
+    experimental = all(study.basis == "experimental" for study in results.studies)
     how = (
         "The run set each attribute: the same subjects are in every group, so that a difference is an effect of it."
         if experimental
@@ -97,27 +98,27 @@ def _audit_groups(results: JsonObject) -> list[str]:
     ]
 
 
-def _outcomes(results: JsonObject, names: Sequence[str]) -> list[str]:
+def _outcomes(results: Results, names: Sequence[str]) -> list[str]:
     """Rates at single levels, and the effects, of outcomes of detectors and recognizers."""
     known = tasks(results)
 
-    def wanted(row: JsonObject) -> bool:
-        return row["outcome"] in names and known[row["study"], row["target"]] in _TASKS
+    def wanted(row: EffectEntry | RateEntry) -> bool:
+        return row.outcome in names and known[row.study, row.target] in _TASKS
 
     rates = [
         [
             cell(row, results),
-            row["target"],
+            row.target,
             outcome(row, results),
             *rate_numbers(row),
-            f"{row['n_subjects']:,}",
-            f"{row['n_images']:,}",
-            ", ".join(f"{reason}: {n:,}" for reason, n in row["excluded"].items()) or "–",
+            f"{row.n_subjects:,}",
+            f"{row.n_images:,}",
+            ", ".join(f"{reason}: {n:,}" for reason, n in row.excluded.items()) or "–",
         ]
-        for row in results["rates"]
-        if wanted(row) and row["order"] <= 1
+        for row in results.rates
+        if wanted(row) and row.order <= 1
     ]
-    effects = [effect_cells(row, results) for row in results["effects"] if wanted(row)]
+    effects = [effect_cells(row, results) for row in results.effects if wanted(row)]
     head = ("Group", "Model", "Outcome", "Rate or mean", f"{level(results)} interval", "Subjects", "Images", "Left out")
     return [
         *table(head, rates, "The run has no such outcome."),
@@ -125,11 +126,11 @@ def _outcomes(results: JsonObject, names: Sequence[str]) -> list[str]:
     ]
 
 
-def _audit_uncertainty(results: JsonObject) -> list[str]:
-    methods = dict.fromkeys(row["method"] for row in results["rates"])
-    methods |= dict.fromkeys(row["interval_method"] for row in results["effects"])
+def _audit_uncertainty(results: Results) -> list[str]:
+    methods = dict.fromkeys(row.method for row in results.rates)
+    methods |= dict.fromkeys(row.interval_method for row in results.effects)
     said = [f"Intervals have {level(results)}: {', '.join(filter(None, methods))}.", tests(results)]
-    return ["## 7. Uncertainty", *bullets([*said, *results["limits"]])]
+    return ["## 7. Uncertainty", *bullets([*said, *results.limits])]
 
 
 _RATES: Final = {"fnmr": "false non-match rate (FNMR)", "fmr": "false match rate (FMR)"}
@@ -290,7 +291,7 @@ def _aggregates(numbers: JsonObject) -> list[str]:
 
 
 def _uncertainty(numbers: JsonObject) -> list[str]:
-    said = "Intervals have 95 % and are computed over people, not over comparisons. Works cited:"
+    said = "Intervals are 95 % intervals, computed over people, not over comparisons. Works cited:"
     return ["## 7. Uncertainty", "", said, *bullets(numbers["sources"]), *map(plain_text, numbers["notes"]), ""]
 
 
@@ -312,7 +313,7 @@ def _points(value: float | None) -> str:
     return _NOT if value is None else rounded(value, "points", 2)
 
 
-def _ends(low: float | None, high: float | None, style: Any) -> str:
+def _ends(low: float | None, high: float | None, style: Style) -> str:
     """Both ends as text, each on its own where the other is missing."""
     if low is None and high is None:
         return "no interval"

@@ -6,58 +6,59 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
 from transect.errors import BadInput
 from transect.reports.document import rounded
-from transect.reports.results import read
+from transect.reports.entries import EffectEntry, EstimatedEntry, JsonObject
+from transect.reports.results import RateEntry, Results, read
 from transect.reports.wording import correction_name, effect_numbers, outcome_words, rate_style, settings_of, unit_words
 from transect.runs.folder import slug, write_atomically, write_table
 from transect.runs.json_records import loads
 from transect.runs.table_inputs import csv_of
 from transect.runs.wording import spaced
 
-Document = Callable[[Mapping[str, Any], str], str]
+Document = Callable[[Results, str], str]
 """The text about a model: of its results and its name."""
 SHARES: Final = "Shares are in per cent."
 """What a reader of `rate_numbers` must know."""
 _MINUS: Final = re.compile(r"(?<!\S)-(?=[\d.])")
 
 
-def tasks(results: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+def tasks(results: Results) -> dict[tuple[str, str], str]:
     """The task of each target, by study and name."""
-    return {(s["name"], t["name"]): t["task"] for s in results["studies"] for t in s["targets"]}
+    return {(s.name, t.name): t.task for s in results.studies for t in s.targets}
 
 
-def models(results: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def models(results: Results) -> dict[str, Results]:
     """The results of each model alone by its name; a model in words is several targets, `model/question`."""
     targets: dict[str, set[str]] = {}
-    for study in results["studies"]:
-        for target in study["targets"]:
-            name = target["name"]
-            model = name.rpartition("/")[0] if target["description"].get("kind") == "words" else ""
+    for study in results.studies:
+        for target in study.targets:
+            name = target.name
+            model = name.rpartition("/")[0] if target.description.get("kind") == "words" else ""
             targets.setdefault(model or name, set()).add(name)
     known = set().union(*targets.values())
-    for row in (*results["effects"], *results["verdicts"]):
-        if row["target"] not in known:  # a question about two images
-            name = row["target"]
+    for row in (*results.effects, *results.verdicts):
+        if row.target not in known:  # a question about two images
+            name = row.target
             targets.setdefault(name.rpartition("/")[0] or name, set()).add(name)
     return {model: _of_targets(results, names) for model, names in targets.items()}
 
 
-def _of_targets(results: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    of_rows = {key: [row for row in results.get(key, ()) if row["target"] in names] for key in (*LISTS, "verdicts")}
+def _of_targets(results: Results, names: Collection[str]) -> Results:
     studies = [
-        {**study, "targets": own}
-        for study in results["studies"]
-        if (own := [target for target in study["targets"] if target["name"] in names])
+        study.model_copy(update={"targets": own})
+        for study in results.studies
+        if (own := [target for target in study.targets if target.name in names])
     ]
-    return {**results, **of_rows, "studies": studies}
+    of_rows = {key: [row for row in getattr(results, key) if row.target in names] for key in (*LISTS, "verdicts")}
+    return results.model_copy(update={**of_rows, "studies": studies})
 
 
-def write_each(results: Mapping[str, Any], name: str, stem: str, text: Document, out: Path) -> list[Path]:
+def write_each(results: Results, name: str, stem: str, text: Document, out: Path) -> list[Path]:
     """Write the text of each model, STEM.md of a run with one and STEM-MODEL.md of one with several.
 
     name: what the model is called in the text, with its own name behind it where there are several.
@@ -73,77 +74,77 @@ def write_each(results: Mapping[str, Any], name: str, stem: str, text: Document,
     return paths
 
 
-def target_rows(results: Mapping[str, Any]) -> list[list[str]]:
+def target_rows(results: Results) -> list[list[str]]:
     """A row of texts for each target of each study: name, task and study."""
-    return [[t["name"], t["task"], s["name"]] for s in results["studies"] for t in s["targets"]]
+    return [[t.name, t.task, s.name] for s in results.studies for t in s.targets]
 
 
-def setting_rows(results: Mapping[str, Any]) -> list[list[str]]:
+def setting_rows(results: Results) -> list[list[str]]:
     """A row of texts for each setting with which a target was asked: the target, the setting and its value."""
-    targets = {t["name"]: t for s in results["studies"] for t in s["targets"]}.values()
-    return [[t["name"], words, value] for t in targets for words, value, _ in settings_of(t["description"])]
+    targets = {t.name: t for s in results.studies for t in s.targets}.values()
+    return [[t.name, words, value] for t in targets for words, value, _ in settings_of(t.description)]
 
 
-def attribute_rows(results: Mapping[str, Any], *counts: str) -> list[list[str]]:
+def attribute_rows(results: Results, *counts: str) -> list[list[str]]:
     """A row of texts for each attribute: study, name, meaning, levels, source, and counts of the study."""
     return [
-        [study["name"], spaced(entry["name"]), entry["meaning"], ", ".join(entry["labels"]), entry["source"] or "–"]
-        + [f"{study[key]:,}" for key in counts]
-        for study in results["studies"]
-        for entry in study["attributes"]
+        [study.name, spaced(entry.name), entry.meaning, ", ".join(entry.labels), entry.source or "–"]
+        + [f"{getattr(study, key):,}" for key in counts]
+        for study in results.studies
+        for entry in study.attributes
     ]
 
 
-def outcome(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+def outcome(row: EstimatedEntry | RateEntry, results: Results) -> str:
     """What was counted, as "miss rate"."""
-    task = tasks(results).get((row["study"], row["target"]), "")  # none of a question about two images
-    return outcome_words(row["outcome"], row["unit"].partition(" per ")[0], task)
+    task = tasks(results).get((row.study, row.target), "")  # none of a question about two images
+    return outcome_words(row.outcome, row.unit.partition(" per ")[0], task)
 
 
-def level(results: Mapping[str, Any]) -> str:
+def level(results: Results) -> str:
     """The level of the intervals, as "95 %"."""
-    return f"{100 * results['family'].get('confidence', 0.95):.3g} %"
+    return f"{100 * results.family.confidence:.3g} %"
 
 
-def effect_headings(results: Mapping[str, Any]) -> list[str]:
+def effect_headings(results: Results) -> list[str]:
     """Headings of `effect_cells`."""
     return ["Change", "Model", "Outcome", "Effect", f"{level(results)} interval", "Unit", "p (adjusted)", "Subjects"]
 
 
-def effect_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
+def effect_cells(row: EffectEntry, results: Results) -> list[str]:
     """An effect as a row of texts."""
     estimate, ends, p = effect_numbers(row)
-    named = [spaced(row["name"]), row["target"], outcome(row, results)]
-    return [*named, estimate, ends, unit_words(row["unit"]), p, f"{row['n_subjects']:,}"]
+    named = [spaced(row.name), row.target, outcome(row, results)]
+    return [*named, estimate, ends, unit_words(row.unit), p, f"{row.n_subjects:,}"]
 
 
-def tests(results: Mapping[str, Any]) -> str:
+def tests(results: Results) -> str:
     """How p was adjusted, and over how many tests."""
-    family = results["family"]
-    return f"p is adjusted by {correction_name(family['method'])} over {family['size']:,} tests."
+    family = results.family
+    return f"p is adjusted by {correction_name(family.method)} over {family.size:,} tests."
 
 
-def rate_numbers(row: Mapping[str, Any]) -> tuple[str, str]:
+def rate_numbers(row: RateEntry) -> tuple[str, str]:
     """A rate and its interval as texts; shares in per cent."""
-    style = rate_style(row["unit"])
-    if row["rate"] is None:
+    style = rate_style(row.unit)
+    if row.rate is None:
         return "not estimable", "–"
     ends = "no interval"
-    if row["low"] is not None:
-        ends = f"{rounded(row['low'], style)} to {rounded(row['high'], style)}"
-    return rounded(row["rate"], style), ends
+    if row.low is not None and row.high is not None:
+        ends = f"{rounded(row.low, style)} to {rounded(row.high, style)}"
+    return rounded(row.rate, style), ends
 
 
-def rate_cells(row: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
+def rate_cells(row: RateEntry, results: Results) -> list[str]:
     """A rate as a row of texts: model, outcome, rate, interval, images."""
-    return [row["target"], outcome(row, results), *rate_numbers(row), f"{row['n_images']:,}"]
+    return [row.target, outcome(row, results), *rate_numbers(row), f"{row.n_images:,}"]
 
 
-def cell(row: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+def cell(row: RateEntry, results: Results) -> str:
     """The levels that a rate is at, as people read them: "glasses on", "light level −4"; "all images" for none."""
-    attributes = next(study["attributes"] for study in results["studies"] if study["name"] == row["study"])
-    labels = {each["name"]: dict(zip(each["levels"], each["labels"], strict=True)) for each in attributes}
-    levels = [f"{spaced(name)} {_level(value, labels.get(name, {}))}" for name, value in row["cell"].items()]
+    attributes = next(study.attributes for study in results.studies if study.name == row.study)
+    labels = {each.name: dict(zip(each.levels, each.labels, strict=True)) for each in attributes}
+    levels = [f"{spaced(name)} {_level(value, labels.get(name, {}))}" for name, value in row.cell.items()]
     return ", ".join(levels) or "all images"
 
 
@@ -214,8 +215,17 @@ LISTS: Final = ("effects", "rates", "interactions", "negative_controls")
 """The lists of results.json that become tables; empty ones do not."""
 
 
-def results_of(run: Path) -> dict[str, Any]:
-    """What results.json of an audit holds, checked against its schema. Raises BadInput where there is none to read."""
+def results_of(run: Path) -> Results:
+    """The results of an audit. Raises BadInput where there are none to read."""
+    return _read(run)[1]
+
+
+def content_of(run: Path) -> JsonObject:
+    """What results.json of an audit holds, checked. Raises BadInput where there is none to read."""
+    return _read(run)[0]
+
+
+def _read(run: Path) -> tuple[JsonObject, Results]:
     path = run / "results.json" if run.is_dir() else run
     try:
         content = loads(path.read_text(encoding="utf-8"))
@@ -226,25 +236,24 @@ def results_of(run: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise BadInput(f"{path}: expected the results of an audit as a JSON object, got {type(content).__name__}")
     try:
-        read(content)
+        return content, read(content)
     except BadInput as failure:
         again = f"of another version? write them again: transect report {path.parent}"
         raise BadInput(f"{path}: {failure}; {again}") from None
-    return content
 
 
-def tables_of(results: Mapping[str, Any]) -> dict[str, pa.Table]:
+def tables_of(content: JsonObject) -> dict[str, pa.Table]:
     """Each table by name; settings and lists within a row are JSON texts. targets: a row per study and target."""
-    rows: dict[str, Sequence[Mapping[str, Any]]] = {name: results.get(name, []) for name in LISTS}
+    rows: dict[str, Sequence[JsonObject]] = {name: content.get(name, []) for name in LISTS}
     rows["targets"] = [
         {"study": study["name"], "subjects": study["subjects"], "seed": study["seed"], **target}
-        for study in results["studies"]
+        for study in content["studies"]
         for target in study["targets"]
     ]
     return {name: _table(each) for name, each in rows.items() if each}
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def _table(rows: Sequence[JsonObject]) -> pa.Table:
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: [_cell(row.get(name)) for row in rows] for name in names})
 

@@ -7,11 +7,13 @@ text takes no position on whether a system conforms to it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from transect.effects.outcomes import OF_TRUTH
+from transect.reports.entries import VerdictEntry
 from transect.reports.exports.result_texts import (
     SHARES,
     attribute_rows,
@@ -28,6 +30,7 @@ from transect.reports.exports.result_texts import (
     to_state,
     write_each,
 )
+from transect.reports.results import RateEntry, Results
 from transect.reports.wording import ATTRIBUTE_NOTE, outcome_meaning
 from transect.runs.wording import spaced
 
@@ -48,10 +51,13 @@ _KINDS: Final = {
 """Verdicts that are counted."""
 
 
-def text(results: Mapping[str, Any], model: str) -> str:
-    """The file on one model. results: of it alone."""
+def text(results: Results, model: str, day: str = "") -> str:
+    """The file on one model. results: of it alone. day: of the run."""
+    title = ", ".join(filter(None, [plain_text(results.title), f"examined on {day}" if day else ""]))
     return document([
         f"# Examination of bias: {plain_text(model)}",
+        "",
+        title,
         "",
         _ABOUT,
         "",
@@ -61,13 +67,13 @@ def text(results: Mapping[str, Any], model: str) -> str:
             "the persons and groups on whom it is used, and where",
             "which differences between groups would do harm, and why",
         ),
-        plain_text(results["question"]),
+        plain_text(results.question),
         *table(("Model as examined", "Task", "Study"), target_rows(results), "The run has no target."),
         *_data(results),
         *_method(results),
         *_results(results),
         "## 5. What was not examined",
-        *bullets([*results["limits"], ATTRIBUTE_NOTE, *_without(results)]),
+        *bullets([*results.limits, ATTRIBUTE_NOTE, *_without(results)]),
         *to_state("groups, conditions and uses that matter and are not in section 2"),
         "## 6. Measures",
         *to_state(
@@ -77,26 +83,26 @@ def text(results: Mapping[str, Any], model: str) -> str:
     ])  # fmt: skip
 
 
-def _data(results: Mapping[str, Any]) -> list[str]:
+def _data(results: Results) -> list[str]:
     head = ("Study", "Attribute", "Meaning", "Groups (levels)", "Source", "Subjects", "Images")
-    populations = dict.fromkeys(study["population"] for study in results["studies"] if study["population"])
+    populations = dict.fromkeys(study.population for study in results.studies if study.population)
     said = f"Population: {', '.join(map(plain_text, populations))}." if populations else ""
     return [
         "## 2. Data",
         "",
-        f"{plain_text(results['world']['name'])}: {plain_text(results['world']['statement'])} {said}",
+        f"{plain_text(results.world.name)}: {plain_text(results.world.statement)} {said}",
         *table(head, attribute_rows(results, "subjects", "images"), "No attribute was varied."),
         *to_state("how far these images represent those on which the system is used"),
     ]
 
 
-def _method(results: Mapping[str, Any]) -> list[str]:
-    experimental = [study["basis"] == "experimental" for study in results["studies"]]
+def _method(results: Results) -> list[str]:
+    experimental = [study.basis == "experimental" for study in results.studies]
     set_ = "Attributes were set on the same subjects: a difference between groups is an effect of the attribute."
     observed = "Attributes were observed: groups are of different people, and a difference is an association."
-    measured = dict.fromkeys((row["outcome"], outcome(row, results)) for row in _rates(results)[:MOST_ROWS])
+    measured = dict.fromkeys((row.outcome, outcome(row, results)) for row in _rates(results)[:MOST_ROWS])
     meanings = [f"{words.capitalize()}: {said}." for name, words in measured if (said := outcome_meaning(name, ""))]
-    versions = ", ".join(f"{study['name']} {study['spec_hash']}" for study in results["studies"])
+    versions = ", ".join(f"{study.name} {study.spec_hash}" for study in results.studies)
     return [
         "## 3. Method",
         *bullets(
@@ -104,27 +110,27 @@ def _method(results: Mapping[str, Any]) -> list[str]:
                 *[said for said, used in ((set_, any(experimental)), (observed, not all(experimental))) if used],
                 *meanings,
                 f"Intervals have {level(results)} and treat the images of one subject as one unit. {tests(results)}",
-                f"Transect {results['transect_version']}; specification of each study: {versions}.",
+                f"Transect {results.transect_version}; specification of each study: {versions}.",
             ]
         ),
     ]
 
 
-def _rates(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _rates(results: Results) -> list[RateEntry]:
     """The rates over all images and by one attribute, errors first, outcome by outcome."""
-    rows = [row for row in results["rates"] if row["order"] <= 1]
-    order = list(dict.fromkeys(row["outcome"] for row in rows))
-    return sorted(rows, key=lambda row: (row["outcome"] not in OF_TRUTH, order.index(row["outcome"]), row["order"]))
+    rows = [row for row in results.rates if row.order <= 1]
+    order = list(dict.fromkeys(row.outcome for row in rows))
+    return sorted(rows, key=lambda row: (row.outcome not in OF_TRUTH, order.index(row.outcome), row.order))
 
 
-def _results(results: Mapping[str, Any]) -> list[str]:
+def _results(results: Results) -> list[str]:
     rows = _rates(results)
     cells = [[cell(row, results), *rate_cells(row, results)] for row in rows[:MOST_ROWS]]
     heads = ("Group", "Model", "Outcome", "Rate or mean", f"{level(results)} interval", "Images")
     more = [f"{len(rows) - MOST_ROWS:,} further rates are in the tables of the run.", ""] if rows[MOST_ROWS:] else []
     return [
         "## 4. Results",
-        *bullets(list(_verdicts(results["verdicts"]))),
+        *bullets(list(_verdicts(results.verdicts))),
         SHARES,
         *table(heads, cells, "No rate was estimated."),
         *more,
@@ -132,32 +138,32 @@ def _results(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _verdicts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _verdicts(rows: Sequence[VerdictEntry]) -> Iterator[str]:
     """Each comparison with its numbers or its reason, differences that were found first, and how many are left out."""
-    ordered = sorted(rows, key=lambda row: row["verdict"] != "found")
-    yield from (row["text"] or _unjudged(row) for row in ordered[:MOST_FINDINGS])
-    counts = Counter(row["verdict"] for row in ordered[MOST_FINDINGS:])
+    ordered = sorted(rows, key=lambda row: row.verdict != "found")
+    yield from (row.text or _unjudged(row) for row in ordered[:MOST_FINDINGS])
+    counts = Counter(row.verdict for row in ordered[MOST_FINDINGS:])
     if counts:
         kinds = ", ".join(f"{n} {_KINDS.get(kind, kind)}" for kind, n in counts.items())
         yield f"Further comparisons, in the report of the run: {kinds}."
 
 
-def _unjudged(row: Mapping[str, Any]) -> str:
+def _unjudged(row: VerdictEntry) -> str:
     """Why nothing is concluded."""
-    return f"{spaced(row['attribute'])}, {row['outcome']} of {row['target']}: {row['verdict']}: {row['reason']}."
+    return f"{spaced(row.attribute)}, {row.outcome} of {row.target}: {row.verdict}: {row.reason}."
 
 
-def _without(results: Mapping[str, Any]) -> Iterator[str]:
+def _without(results: Results) -> Iterator[str]:
     """Images without an answer, and effects without an estimate."""
-    for study in results["studies"]:
-        for target in study["targets"]:
-            if target["n_failed"]:
-                counts = f"{target['n_failed']:,} of {target['n_images']:,} images"
-                yield f"{target['name']} gave no valid answer on {counts} of {study['name']}."
-    if lost := sum(row["estimate"] is None for row in results["effects"]):
+    for study in results.studies:
+        for target in study.targets:
+            if target.n_failed:
+                counts = f"{target.n_failed:,} of {target.n_images:,} images"
+                yield f"{target.name} gave no valid answer on {counts} of {study.name}."
+    if lost := sum(row.estimate is None for row in results.effects):
         yield f"{lost} effects could not be estimated; the tables of the run say why."
 
 
-def write(results: Mapping[str, Any], model: str, out: Path) -> list[Path]:
+def write(results: Results, model: str, out: Path, day: str = "") -> list[Path]:
     """Write a file for each model: technical-file.md, or technical-file-MODEL.md where there are several."""
-    return write_each(results, model, "technical-file", text, out)
+    return write_each(results, model, "technical-file", partial(text, day=day), out)

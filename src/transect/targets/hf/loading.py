@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any, Final, final
 
 import numpy as np
@@ -149,11 +150,6 @@ def checked_files(folder: Path) -> list[Path]:
     return files
 
 
-def is_folder(path: Path) -> bool:
-    """Whether the folder holds a model as `save_pretrained` writes it."""
-    return (path / CONFIG).is_file() and any(path.glob(WEIGHTS))
-
-
 def open_folder(argument: str, *, allow_download: bool = False, scheme: str = "hf") -> ModelFolder:
     """The folder of that path, or the cached one of that id. Refuses a model with code of its own."""
     path = _located(argument, allow_download, scheme)
@@ -206,7 +202,7 @@ EXTRA: Final = "huggingface"
 def quiet(argument: str, scheme: str = "hf") -> Iterator[None]:
     """Without the library's progress bars and warnings. Raises MissingExtra where it is not installed."""
     try:
-        logging: Any = importlib.import_module("transformers.utils.logging")
+        logging = importlib.import_module("transformers.utils.logging")
     except ModuleNotFoundError:
         raise MissingExtra(EXTRA, f"{scheme}:{argument}") from None
     check_torchvision()
@@ -234,7 +230,7 @@ def offline() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
-def library() -> Any:
+def library() -> ModuleType:
     """Transformers."""
     return importlib.import_module("transformers")
 
@@ -293,7 +289,7 @@ def _bounded(folder: ModelFolder) -> Iterator[None]:
     _check_layers(folder.path, folder.config, tensors)
     made, numbers, here = 0, 0, threading.get_ident()
 
-    def count(_module: Any, _name: str, parameter: Any) -> None:
+    def count(_module: object, _name: str, parameter: Any) -> None:
         nonlocal made, numbers
         if parameter is None or threading.get_ident() != here:
             return
@@ -320,7 +316,7 @@ def _weights_of(folder: Path) -> tuple[int, int]:
     return tensors, sum(path.stat().st_size for path in files)
 
 
-def _check_layers(folder: Path, config: Mapping[str, Any], tensors: int) -> None:
+def _check_layers(folder: Path, config: Mapping[str, object], tensors: int) -> None:
     for key, value in config.items():
         if isinstance(value, Mapping):
             _check_layers(folder, value, tensors)
@@ -344,7 +340,7 @@ def on_device(network: Any, device: str, dtype: Any = None) -> Any:
         return network.to(device, dtype)
     except (RuntimeError, AssertionError) as error:
         raise BadInput(
-            f"device: expected one that PyTorch has, got {device!r} ({words_of(error, 160)}): take cpu or cuda"
+            f"device: expected one that PyTorch can use, got {device!r} ({words_of(error, 160)}): take cpu or cuda"
         ) from None
 
 

@@ -131,7 +131,7 @@ def _head(folder: ModelFolder, options: Options) -> str | None:
 
 
 def _check_known(folder: ModelFolder) -> None:
-    known: Mapping[str, Any] = importlib.import_module("transformers.models.auto.configuration_auto").CONFIG_MAPPING
+    known: Mapping[str, object] = importlib.import_module("transformers.models.auto.configuration_auto").CONFIG_MAPPING
     if folder.model_type not in known:
         raise BadInput(
             f"model folder {folder.path}: unknown model type {folder.model_type!r} (Transformers "
@@ -146,7 +146,7 @@ class Made:
 
     run: Callable[[np.ndarray], object]
     output: OutputSpec
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
 
 
 _OTHER = (Task.DETECTION, Task.EMBEDDING)
@@ -297,7 +297,7 @@ def image_features(network: Any, pixels: Any) -> Any:
     return pooled_of(network.get_image_features(pixel_values=pixels))
 
 
-def pooled_of(answer: Any) -> Any:
+def pooled_of(answer: object) -> Any:
     """The vectors themselves; later versions of the library return them inside an output."""
     return getattr(answer, "pooler_output", answer)
 
@@ -305,7 +305,7 @@ def pooled_of(answer: Any) -> Any:
 def _vectors(network: Any, kind: str, *, pooled: bool) -> tuple[str, Callable[[Any], Any]]:
     """Which vectors of images a network has, and how they are had."""
 
-    def pooled_or_first(pixels: Any) -> Any:
+    def pooled_or_first(pixels: object) -> object:
         answer = network(pixel_values=pixels)
         vectors = getattr(answer, "pooler_output", None) if pooled else None
         return answer.last_hidden_state[:, 0] if vectors is None else vectors
@@ -409,7 +409,7 @@ class TextImages:
         name: str,
         encoder: DualEncoder,
         ready: Callable[[UInt8[np.ndarray, "n h w 3"]], np.ndarray],
-        facts: Mapping[str, Any],
+        facts: Mapping[str, object],
     ) -> None:
         self.name, self._encoder, self._ready, self._facts = name, encoder, ready, dict(facts)
 

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NoReturn, final
+from typing import Final, NoReturn, final
 
 import numpy as np
 
@@ -243,7 +243,7 @@ def _kind(value: object, depth: int = 1) -> str:
     return names.get(type(value), type(value).__name__)
 
 
-def _number(value: Any, key: str) -> float:
+def _number(value: object, key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise NoAnswer(f"invalid answer: expected a number at response.{key}, got {_kind(value)}")
     try:

@@ -518,7 +518,7 @@ class AwsTransport:
         self,
         service: str,
         preset: str,
-        operation: Callable[[Any, Message], Mapping[str, Any]],
+        operation: Callable[[object, Message], Mapping[str, object]],
         *,
         region: str,
         endpoint: str,

@@ -185,7 +185,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _fill(template: Any, values: Mapping[str, Callable[[], Any]]) -> Any:
+def _fill(template: object, values: Mapping[str, Callable[[], object]]) -> Any:
     """A placeholder alone becomes the value itself; inside a text it becomes text."""
     if isinstance(template, Mapping):
         return {key: _fill(value, values) for key, value in template.items()}

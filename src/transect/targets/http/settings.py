@@ -38,7 +38,7 @@ SHORTEST = 8
 class Secrets:
     """The environment variables that settings refer to. Raises BadInput for one that is unset or too short."""
 
-    def __init__(self, settings: Any, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, settings: object, environment: Mapping[str, str] | None = None) -> None:
         known = os.environ if environment is None else environment
         self._values = {name: _value(name, known) for name in sorted(set(references(settings)))}
         spellings = {form: name for name, value in self._values.items() for form in _spellings(value)}
@@ -52,7 +52,7 @@ class Secrets:
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values) or 'none'})"
 
-    def fill(self, settings: Any) -> Any:
+    def fill(self, settings: object) -> Any:
         """The settings with every ${NAME} replaced by its value."""
         if isinstance(settings, str):
             return _REFERENCE.sub(lambda match: self._values[match[1]], settings)
@@ -82,13 +82,13 @@ class Secrets:
         return self.redact(text.encode(errors="replace")).decode(errors="replace")
 
 
-def references(settings: Any) -> Iterable[str]:
+def references(settings: object) -> Iterable[str]:
     """Names of the variables that settings refer to, at any depth."""
     for text in _texts(settings):
         yield from _REFERENCE.findall(text)
 
 
-def written_out(settings: Any, path: str = "", named: bool = False) -> str:
+def written_out(settings: object, path: str = "", named: bool = False) -> str:
     """The dotted path of the first setting that is a secret, by its name or as `Bearer …`, and not ${NAME}; "".
 
     >>> written_out({"headers": {"Authorization": "Token abc", "Accept": "*/*"}})

@@ -26,7 +26,7 @@ from transect.targets.python_objects import array_digest
 
 KIND: Final = Kind(
     trust="data",
-    listed=(("file.toml", "any", "a model behind a web address, described in a TOML file"),),
+    listed=(("file.toml", "any", "an HTTP API, described in a TOML file"),),
     named=("*.toml",),
     extra="http",
     needs=("httpx2", "jmespath", "tenacity"),
@@ -112,7 +112,7 @@ def _transport(settings: Settings) -> Transport:
 
 
 def _detect_faces(client: Any, message: Message) -> Mapping[str, Any]:
-    answer: Mapping[str, Any] = client.detect_faces(Image={"Bytes": message.content}, Attributes=["ALL"])
+    answer: Mapping[str, object] = client.detect_faces(Image={"Bytes": message.content}, Attributes=["ALL"])
     return answer
 
 

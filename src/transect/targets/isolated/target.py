@@ -36,14 +36,14 @@ MOST_ROWS: Final = 100_000
 """Answers about one image beyond which a message is refused."""
 
 
-def said_message(said: Sequence[Sequence[Said]] | None) -> list[list[list[Any]]] | None:
+def said_message(said: Sequence[Sequence[Said]] | None) -> list[list[list[object]]] | None:
     """For each image a list of its answers, each the fields of `Said` in their order."""
     if said is None:
         return None
     return [[[_plain(value) for value in astuple(one)] for one in of_image] for of_image in said]
 
 
-def said_of_message(message: Any, n: int) -> tuple[tuple[Said, ...], ...] | None:
+def said_of_message(message: object, n: int) -> tuple[tuple[Said, ...], ...] | None:
     """What a message says about n images. Raises ValueError or TypeError for anything else."""
     if message is None:
         return None
@@ -60,7 +60,7 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, Status) else value
 
 
-def _record(kind: type[_Record], row: Any) -> _Record:
+def _record(kind: type[_Record], row: object) -> _Record:
     """A record from the values of its fields, each checked by the field's type."""
     if not isinstance(row, list) or len(row) != len(fields(kind)):
         raise ValueError
@@ -335,9 +335,7 @@ class IsolatedTarget:
             self.in_words = facts["in_words"] is True
             self.coded = facts["coded"] is True
         except (KeyError, TypeError, ValueError):
-            raise BadInput(
-                f"target {self._request['spec']}: its process sent no description that can be read"
-            ) from None
+            raise BadInput(f"target {self._request['spec']}: its process sent no readable description") from None
         self._facts = facts
 
     def _check_same(self, facts: Header, first: Header) -> None:

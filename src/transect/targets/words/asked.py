@@ -65,7 +65,7 @@ class AskedTarget:
         scoring = sum(each.patience for each in self.coders.scorers)
         return self.asks * (self._shared.patience + judging + scoring)
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Mapping[str, object]:
         """The question, the rules of reading, the model, and how its texts are coded."""
         facts = _facts(self.question, self._shared.speaker)
         scores = getattr(self._shared.speaker, "scores_options", "likelihood" in facts["model"])
@@ -196,7 +196,7 @@ def why_not(said: Sequence[Said]) -> str:
     return f"{INCOMPLETE}: {kind} in {len(without)} of {len(found)} paraphrases: {DECLARED}"
 
 
-def asked_of(facts: Mapping[str, Any]) -> WordQuestion:
+def asked_of(facts: Mapping[str, object]) -> WordQuestion:
     """The question that the description of a target holds. Raises BadInput for a description that holds none."""
     return record_of(WordQuestion, facts["asked_in_words"], "asked_in_words")
 
@@ -228,7 +228,7 @@ class PairwiseQuestion:
         """Whether the model's calls are counted and may cost something."""
         return self._shared.meter is not None
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Mapping[str, object]:
         """The question, the rules of reading, and the model."""
         return {"name": self.name, "kind": "pairs", **_facts(self.question, self._shared.speaker)}
 

@@ -81,11 +81,6 @@ def share_of(wordlist: Wordlist, text: str) -> float:
     return found / len(words) if words else math.nan
 
 
-def shares_of(question: WordQuestion, text: str) -> tuple[float, ...]:
-    """`share_of` for each of the question's wordlists, in their order."""
-    return tuple(share_of(wordlist(name), text) for name in question.wordlists)
-
-
 @functools.cache
 def wordlist(name: str) -> Wordlist:
     """A wordlist that ships. Raises UnknownName."""

@@ -183,7 +183,7 @@ class Coders:
         """Whether texts are judged or scored."""
         return self.judge is not None or bool(self.scorers)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """What run.json holds of them: nothing where there are none."""
         judge = {} if self.judge is None else {"judge": dict(self.judge.describe())}
         return judge | ({"scorers": [dict(each.describe()) for each in self.scorers]} if self.scorers else {})

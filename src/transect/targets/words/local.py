@@ -201,7 +201,7 @@ class LocalSpeaker:
             "the prompt or lower max_tokens"
         )
 
-    def _probed(self, network: Any, rounding: float) -> str:
+    def _probed(self, network: object, rounding: float) -> str:
         """Say whether images are encoded once, after asking about two images in both ways."""
         import torch
 
@@ -282,7 +282,7 @@ def opened(argument: str, device: str, dtype: str) -> Opened:
     options = NetworkOptions(device=device, dtype=dtype)
     folder = open_folder(argument, scheme="vlm")
     with quiet(argument, "vlm"):
-        auto: Any = importlib.import_module("transformers.models.auto.modeling_auto")
+        auto = importlib.import_module("transformers.models.auto.modeling_auto")
         if folder.model_type not in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
             raise BadInput(
                 f"model folder {folder.path}: expected an image-text-to-text model of Transformers, such as llava or "
@@ -401,11 +401,11 @@ class _OncePerImage:
         self._made: ByteCache[Any] = ByteCache(_PREPARED, _size_of)
         self.key = ""
 
-    def __call__(self, *args: Any, **settings: Any) -> Any:
+    def __call__(self, *args: object, **settings: object) -> Any:
         made = self._made.get((self.key, repr(settings)), lambda: self._processor(*args, **settings))
         return copy.copy(made)  # processors take entries out
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._processor, name)
 
 
@@ -557,13 +557,13 @@ class Features:
 
     def __init__(self, network: Any, most: int) -> None:
         self._network = network
-        self._kept: ByteCache[Any] = ByteCache(most, _bytes)
+        self._kept: ByteCache[object] = ByteCache(most, _bytes)
 
     def of(self, key: str, images: Mapping[str, Tensor]) -> Any:
         """The output for images that a processor prepared, by a digest of their pixels; each is computed apart."""
         return self._kept.get(key, lambda: self._made(images))
 
-    def _made(self, images: Mapping[str, Tensor]) -> Any:
+    def _made(self, images: Mapping[str, Tensor]) -> object:
         encode = self._network.base_model.get_image_features
         accepted = inspect.signature(encode).parameters
         given = {name: value for name, value in images.items() if name in accepted}
@@ -586,7 +586,7 @@ def on_device(given: Mapping[str, Any], network: Any) -> dict[str, Any]:
     """Tensors where the network is, numbers that are not integers in its precision."""
     import torch
 
-    def moved(value: Any) -> Any:
+    def moved(value: object) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
         return value.to(network.device, network.dtype if value.is_floating_point() else None)
@@ -594,7 +594,7 @@ def on_device(given: Mapping[str, Any], network: Any) -> dict[str, Any]:
     return {name: moved(value) for name, value in given.items()}
 
 
-def _joined(values: Sequence[Any]) -> Any:
+def _joined(values: Sequence[Any]) -> object:
     """Tensors one below the other; lists of one tensor per image one after the other."""
     import torch
 
@@ -764,5 +764,5 @@ def _draws(request: Request, steps: int) -> np.ndarray:
     return np.random.default_rng(request.seed).random(steps)
 
 
-def _split(values: Sequence[Any], size: int) -> list[list[Any]]:
+def _split(values: Sequence[object], size: int) -> list[list[Any]]:
     return [list(values[start : start + size]) for start in range(0, len(values), size)]

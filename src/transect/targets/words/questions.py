@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, final
+from typing import Annotated, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -121,7 +121,7 @@ class WordQuestion:
         """The codes that a judge model gives."""
         return tuple(code for code in self.codes if code.judge)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Every field as plain values, as run.json holds it; a code that rules give says nothing of a judge."""
         stated = {**dataclasses.asdict(self), "kind": str(self.kind)}
         for code in stated["codes"]:
@@ -357,7 +357,7 @@ class QuestionTable(_Table):
     kind: Kind = Field(description="what an answer is: `yes-no`, `choice`, `number`, `text`, or `pair` of two images")
     prompt: _Text = Field(description="the text sent with the image")
     paraphrases: tuple[_Text, ...] = Field(
-        default=(), max_length=99, description="other texts with the same question; each image is asked in all"
+        default=(), max_length=99, description="other texts with the same question; each is asked about every image"
     )
     system: str | None = Field(default=None, max_length=20_000, description="the system prompt; default the file's")
     options: tuple[_Line, ...] = Field(
@@ -365,7 +365,7 @@ class QuestionTable(_Table):
     )
     shown: Shown = Field(
         default="letters",
-        description='how `{options}` shows them: behind `letters`, one a line, or as a `list`, "a, b or c"',
+        description='how `{options}` shows them: behind `letters`, one per line, or as a `list`, "a, b or c"',
     )
     positive: str = Field(default="", description="the option whose probability is the outcome; default each in turn")
     neither: bool = Field(default=False, description='whether "neither" is offered next to "first" and "second"')

@@ -129,7 +129,7 @@ def described(speaker: Speaker) -> dict[str, Any]:
     return {"code_sha256": fingerprint(speaker)}
 
 
-def shared(spec: str, options: Mapping[str, Any]) -> SharedSpeaker:
+def shared(spec: str, options: Mapping[str, object]) -> SharedSpeaker:
     """The speaker that a spec names, the one that is open already where it was opened with the same options."""
     key = json.dumps([spec, {name: str(value) for name, value in options.items()}], sort_keys=True)
     return shared_by(key, lambda: SharedSpeaker(_speaker(spec, dict(options))))
@@ -179,12 +179,12 @@ def no_questions(name: object) -> BadInput:
     )
 
 
-def _speaker(spec: str, options: dict[str, Any]) -> Speaker:
+def _speaker(spec: str, options: dict[str, object]) -> Speaker:
     may_open(spec)
     kind, argument = kind_of(spec)
     if kind is not None and kind.in_words:
         if unknown := [name for name in options if name not in kind.options]:
-            raise BadInput(f"{spec} answers in words: expected no {unknown[0]}: the question says it; leave it out")
+            raise BadInput(f"{spec} answers in words: expected no {unknown[0]}: the question sets it; leave it out")
         module = kind.opened()
         opened: Speaker = module.load(argument, options_of(module.Options, options, spec))
         return opened

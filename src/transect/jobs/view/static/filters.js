@@ -12,7 +12,8 @@ export const filtering = parameters => [...parameters].filter(([key]) => ["run",
 export function targetsOf(about, parameters) {
   const runs = parameters.getAll("run");
   const own = runs.length === 1 ? about.runs.find(run => run.name === runs[0])?.targets : null;
-  return about.targets.filter(target => !own || own.includes(target.name));
+  const inWords = parameters.get("view") === "transcripts";
+  return about.targets.filter(target => (!own || own.includes(target.name)) && (!inWords || target.words));
 }
 
 export function draw(form, about) {

@@ -69,9 +69,9 @@ export const brief = number => String(Number(number.toPrecision(3))).replace("-"
 export function saidWords(said) {
   if (!said) return "";
   if (!said.asked) return said.reason;
-  const score = said.score === null ? "" : `score ${brief(said.score)}`;
+  const score = said.score === null ? "" : said.answer === null ? `score ${brief(said.score)}` : brief(said.score);
   const answer = said.answer === null ? "" : said.answer ? "yes" : "no";
-  const words = [answer, score].filter(Boolean).join(" · ");
+  const words = [answer, score].filter(Boolean).join(" ");
   return words || `no answer: ${said.reason || "none"}`;
 }
 
@@ -105,5 +105,5 @@ export function table(caption, head, rows) {
 export function answersTable(answers) {
   const right = said => said.right === null ? (said.asked && said.answer === null && said.score === null ? "no answer" : "not stated") : said.right ? "right" : "wrong";
   const rows = Object.entries(answers).map(([target, said]) => [target, verdict(said), right(said)]);
-  return rows.length ? table("Answers", ["target", "answer · score", "verdict"], rows) : element("p", {}, "No target was asked.");
+  return rows.length ? table("Answers", ["target", "answer, score", "verdict"], rows) : element("p", {}, "No target was asked.");
 }

@@ -5,10 +5,11 @@ import * as filters from "./filters.js";
 import * as image from "./image.js";
 import * as subject from "./subject.js";
 import { Tiles } from "./tiles.js";
+import * as transcripts from "./transcripts.js";
 
 let about = null;
 
-const viewOf = parameters => ["subject", "pairs"].includes(parameters.get("view")) ? parameters.get("view") : "images";
+const viewOf = parameters => ["subject", "pairs", "transcripts"].includes(parameters.get("view")) ? parameters.get("view") : "images";
 
 /** The parameters that the server needs: filters, order, and what stands side by side. */
 function question(parameters) {
@@ -135,19 +136,21 @@ function exports() {
 /** Show what the address says. before: the parameters that were shown; null shows everything anew. */
 function render(parameters, before) {
   const view = viewOf(parameters);
-  at("heading").textContent = { images: "Images", pairs: "Pairs", subject: "One subject" }[view];
+  at("heading").textContent = { images: "Images", pairs: "Pairs", subject: "One subject", transcripts: "Transcripts" }[view];
   for (const link of at("views").children) {
     if (link.dataset.view === view) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
     link.href = addressWith({ view: link.dataset.view === "images" ? null : link.dataset.view, open: null, openrun: null });
   }
   document.body.dataset.view = view;
-  at("tiles").hidden = view === "subject" || (view === "pairs" && !comparable().size);
+  at("transcripts").hidden = view !== "transcripts";
+  at("tiles").hidden = view === "subject" || view === "transcripts" || (view === "pairs" && !comparable().size);
   at("transect").hidden = view !== "subject";
   at("nothing").hidden = true;
   filters.draw(at("filters"), about);
   controls();
   exports();
   if (view === "subject") { at("count").textContent = ""; subject.show(); }
+  else if (view === "transcripts") transcripts.show(question(parameters), opening, counted);
   else if (!before || viewOf(before) !== view || question(before).toString() !== question(parameters).toString()) restart();
   image.show();
 }
@@ -179,7 +182,8 @@ async function step(by) {
 
 function start() {
   at("name").textContent = about.name;
-  document.title = `${about.name}: look through a run`;
+  document.title = about.name;
+  at("views").querySelector("[data-view=transcripts]").hidden = !about.targets.some(target => target.words);
   notices();
   subject.begin(about);
   render(state(), null);

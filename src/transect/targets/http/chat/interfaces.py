@@ -104,14 +104,16 @@ class Shown:
         return tuple(picture(one, self._request) for one in self.pixels)
 
 
-def post(request: ChatRequest, url: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Message:
+def post(
+    request: ChatRequest, url: str, body: Mapping[str, object], headers: Mapping[str, str] | None = None
+) -> Message:
     """A message with that body and the file's own members of it, headers and query, which go before the interface's."""
     named = {name.lower() for name in request.headers}
     own = {name: value for name, value in (headers or {}).items() if name.lower() not in named}
     return Message("POST", url, {**own, **request.headers}, request.query, json=merged(body, request.body, whole=""))
 
 
-def stated(**members: Any) -> dict[str, Any]:
+def stated(**members: object) -> dict[str, Any]:
     """The members that are not None or ""."""
     return {key: value for key, value in members.items() if value is not None and value != ""}
 
@@ -192,7 +194,7 @@ def openai_chat_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask
     return post(request, request.url, {**body, name: limit(request, ask)})
 
 
-def openai_chat_spoken(content: Mapping[str, Any]) -> Spoken:
+def openai_chat_spoken(content: Mapping[str, object]) -> Spoken:
     """The first choice. A refusal stands in a member of its own, or the filter has cut the text."""
     choice = at(content, "choices", 0)
     said = at(choice, "message")
@@ -232,7 +234,7 @@ def openai_responses_message(request: ChatRequest, shown: Sequence[Picture], ask
     return post(request, request.url, body)
 
 
-def openai_responses_spoken(content: Mapping[str, Any]) -> Spoken:
+def openai_responses_spoken(content: Mapping[str, object]) -> Spoken:
     """The texts of all messages of the output; reasoning is none of them."""
     output = content.get("output")
     if not isinstance(output, list):
@@ -275,7 +277,7 @@ def anthropic_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) 
     return post(request, request.url, body, VERSION)
 
 
-def anthropic_spoken(content: Mapping[str, Any]) -> Spoken:
+def anthropic_spoken(content: Mapping[str, object]) -> Spoken:
     """The texts of the content; thinking is none of them. Its stop reason says where the provider declines."""
     if not isinstance(content.get("content"), list):
         return no_answer(content, "content")
@@ -327,7 +329,7 @@ def gemini_address(request: ChatRequest, method: str) -> str:
     return f"{request.url.rstrip('/')}/{quote(model)}:{method}"
 
 
-def gemini_spoken(content: Mapping[str, Any]) -> Spoken:
+def gemini_spoken(content: Mapping[str, object]) -> Spoken:
     """The first candidate; thoughts are none of its texts. A blocked question has no candidate and says why."""
     usage = at(content, "usageMetadata")
     sent = count(usage, "promptTokenCount")
@@ -369,7 +371,7 @@ def bedrock_message(request: ChatRequest, shown: Sequence[Picture], ask: Ask) ->
     return post(request, request.url, body)
 
 
-def bedrock_spoken(content: Mapping[str, Any]) -> Spoken:
+def bedrock_spoken(content: Mapping[str, object]) -> Spoken:
     """The texts of the message; where a guardrail intervened they are the guardrail's."""
     said = at(content, "output", "message", "content")
     if not isinstance(said, list):
@@ -451,11 +453,11 @@ class OpenAIBatches(BatchInterface):
                 for line in _lines(send(self.message("GET", url))):
                     yield str(line.get("custom_id")), _openai_outcome(line)
 
-    def _state(self, name: str, send: Send) -> Mapping[str, Any]:
+    def _state(self, name: str, send: Send) -> Mapping[str, object]:
         return _object(send(self.message("GET", f"{self._root}/batches/{quote(name, safe='')}")))
 
 
-def _openai_outcome(line: Mapping[str, Any]) -> Reply | str:
+def _openai_outcome(line: Mapping[str, object]) -> Reply | str:
     status, body = at(line, "response", "status_code"), at(line, "response", "body")
     if isinstance(status, int) and isinstance(body, Mapping):
         return _reply(status, body)
@@ -529,11 +531,11 @@ class GeminiBatches(BatchInterface):
         return _object(send(self.message("GET", f"{self.url}/{quote(name)}")))
 
 
-def _reply(status: int, content: Mapping[str, Any]) -> Reply:
+def _reply(status: int, content: Mapping[str, object]) -> Reply:
     return Reply(status, "application/json", json.dumps(content).encode())
 
 
-def _object(body: bytes) -> Mapping[str, Any]:
+def _object(body: bytes) -> Mapping[str, object]:
     try:
         content = parse(body)
     except NoAnswer as error:
@@ -604,7 +606,7 @@ class Interface:
     """
 
     message: Callable[[ChatRequest, Sequence[Picture], Ask], Message]
-    spoken: Callable[[Mapping[str, Any]], Spoken]
+    spoken: Callable[[Mapping[str, object]], Spoken]
     tokens: Callable[[int, int], int]
     url: str = ""
     keys: frozenset[str] = frozenset({"headers", "query"})
@@ -751,7 +753,7 @@ def _fault(reply: Reply, content: object) -> Spoken:
     return Spoken(failure=f"refused: HTTP {reply.status}{named}{provider_words(reply)}")
 
 
-def _code(error: Mapping[str, Any]) -> str:
+def _code(error: Mapping[str, object]) -> str:
     """The code of a fault, as one interface or another names it: a word before a number."""
     codes = [str(error[key]) for key in ("code", "status", "type") if error.get(key)]
     return next((code for code in codes if _CODE.fullmatch(code)), (codes or [""])[0])

@@ -58,7 +58,7 @@ class ChatRequest(Table):
     model: str = Field(min_length=1)
     headers: dict[str, str] = Field(default_factory=dict)
     query: dict[str, str] = Field(default_factory=dict)
-    body: dict[str, Any] = Field(default_factory=dict, alias="json")
+    body: dict[str, object] = Field(default_factory=dict, alias="json")
     image_format: Literal["png", "jpeg"] = "png"
     jpeg_quality: int = Field(default=95, ge=1, le=100)
     detail: Literal["auto", "low", "high"] | None = None
@@ -146,7 +146,7 @@ def read_chat_settings(path: Path) -> ChatSettings:
     return settings
 
 
-def _defaults(table: Mapping[str, Any], interface: Interface) -> dict[str, Any]:
+def _defaults(table: Mapping[str, object], interface: Interface) -> dict[str, Any]:
     """An answer in words takes longer than a number, and waits for no processor here.
 
     It is structured where the interface is known to have that; Anthropic forces no tool on a model that thinks first.
@@ -206,7 +206,7 @@ AROUND_FORM: Final = 400
 """Tokens sent for a tool, which a provider puts into words of its own; Anthropic documents up to 346."""
 
 
-def form_of(request: ChatRequest, ask: Ask) -> dict[str, Any] | None:
+def form_of(request: ChatRequest, ask: Ask) -> dict[str, object] | None:
     """The JSON schema of an answer; None for a free text, and where the file of the interface asks for none."""
     if not request.structured or not (ask.options or ask.number):
         return None

@@ -235,7 +235,7 @@ def _transport(settings: ChatSettings) -> Transport:
 
 
 def _converse(client: Any, message: Message) -> Mapping[str, Any]:
-    answer: Mapping[str, Any] = client.converse(**message.json)
+    answer: Mapping[str, object] = client.converse(**message.json)
     return answer
 
 
@@ -270,7 +270,7 @@ def check(speaker: ChatSpeaker, pixels: Pixels, ask: Ask = QUESTION) -> dict[str
     }
 
 
-def advice(explained: Mapping[str, Any]) -> str:
+def advice(explained: Mapping[str, object]) -> str:
     """What to do about a check without an answer; "" where there is one."""
     failure = explained["failure"]
     if not failure:
