@@ -115,6 +115,6 @@ def test_colors_are_the_persons_own():
 
 @pytest.mark.parametrize("population", ["balanced", "celebrity-like", "parliament-like", "scene-metered"])
 def test_nobody_of_a_population_wears_one_and_heads_turn_as_far_as_before(population):
-    values = FaceWorld(32, population=population).read(WORLD.sample(range(20_000)))
+    values = FaceWorld(32, population=population).read(WORLD.sample(range(4_000)))
     assert not values["face_mask"].to_numpy().any()
     assert np.abs(values["yaw"].to_numpy()).max() <= 35

@@ -135,6 +135,7 @@ MASKS: dict[str, str] = {
 FURTHER: dict[str, str] = {
     "hat": "at least half is what is worn on the head",
     "face_mask": "touched by a mask over nose and mouth or its loops",
+    "clothes": "at least half is clothes below the neck",
 }
 """Masks that are drawn where they are asked for."""
 
@@ -168,4 +169,5 @@ def _masks(drawing: Drawing, size: int) -> dict[str, Bool[np.ndarray, "s s"]]:
         "person": person,
         "hat": half(label == shading.HEADWEAR),
         "face_mask": (label == shading.MASKED).any((1, 3)),
+        "clothes": half(label == shading.CLOTH),
     }
