@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.ndimage import binary_erosion
+from scipy.ndimage import binary_erosion, binary_fill_holes, binary_opening
 
 from transect.generators.faceworld.mesh.asset import asset
 from transect.generators.faceworld.mesh.shape import CENTER, VIEW
@@ -60,6 +60,7 @@ def test_it_changes_only_what_it_covers_and_the_skin_and_clothes_below_the_eyes(
         {"smile": 1.0, "mouth_open": 1.0},
         {"nose_length": 2.5, "nose_width": 2.5, "chin": 2.5, "face_width": -2.5},
         {"chin": -2.5, "jaw_width": -2.5, "face_width": 2.5, "lip_fullness": 2.5},
+        {"face_width": -2.5, "cheekbones": 2.5},
         {"yaw": -45.0},
         {"yaw": 45.0, "pitch": 20.0},
     ],
@@ -69,8 +70,10 @@ def test_it_hides_the_tip_of_the_nose_the_mouth_and_the_chin_of_everybody(level,
     drawn, points = WORLD.masks(latents, further=("face_mask",)), WORLD.landmarks(latents).astype(int)
     assert not drawn["mouth"].any()
     for row, face in enumerate(points):
-        x, y = face[[30, 33, 51, 57]].T
+        x, y = face[[*range(30, 36), *range(48, 68)]].T
         assert drawn["face_mask"][row, y, x].all()
+        cloth = binary_opening(drawn["face_mask"][row], iterations=2)  # without its loops
+        np.testing.assert_array_equal(binary_fill_holes(cloth), cloth)
         x, y = face[8]  # the lowest point of the chin lies at its edge
         assert "yaw" in values or drawn["face_mask"][row, y - 2 : y + 1, x].any()
         assert not (drawn["face"] & drawn["face_mask"] & ~edge(drawn["face_mask"])).any()

@@ -168,13 +168,12 @@ _CLEARANCE, _AXIS = 0.05, np.array([0.0, 0.0, -0.9])
 
 
 def face_mask(rest: Float[np.ndarray, "v 3"], kind: int = 1, seed: int = 0) -> Piece:
-    """A mask from the bridge of the nose to under the chin, moved with the head under it and before its skin.
+    """A mask from the bridge of the nose to under the chin, moved with the head under it.
 
     kind: index of FACE_MASKS. The cloth's color is the seed's, from a stream of its own.
     """
-    mesh, near, weights, under = _mask(kind)
+    mesh, near, weights = _mask(kind)
     points = mesh.points + ((rest - asset().mean)[near] * weights[..., None]).sum(1).astype(np.float32)
-    points[:MASK_POINTS] = _before_skin(points[:MASK_POINTS], rest[under])
     albedo = mesh.albedo.copy()
     albedo[:MASK_POINTS] *= _mask_color(kind, seed)
     return Piece(points, mesh.faces, albedo)
@@ -198,12 +197,10 @@ def beside_mask(kind: int) -> Float[np.ndarray, " v"]:
 
 
 @functools.cache
-def _mask(kind: int) -> tuple[Piece, Int32[np.ndarray, "w 8"], Float[np.ndarray, "w 8"], Int32[np.ndarray, "c n"]]:
-    """The mask on the mean head, the vertices of the face with which each of its points moves, and those that lie
-    under each point of its cloth.
-    """
+def _mask(kind: int) -> tuple[Piece, Int32[np.ndarray, "w 8"], Float[np.ndarray, "w 8"]]:
+    """The mask on the mean head, and the vertices of the face with which each of its points moves."""
     skin = asset().mean[_face()]
-    cloth, tint, under = _mask_cloth(kind, skin)
+    cloth, tint = _mask_cloth(kind, skin)
     grid = cloth.reshape(_DOWN, _ACROSS, 3)
     loops = [_loop(grid[at, end], number, high) for number, end in ((0, -1), (1, 0)) for at, high in _LOOPS]
     thread = _joined(loops, np.array([0.72, 0.72, 0.72]))
@@ -220,13 +217,11 @@ def _mask(kind: int) -> tuple[Piece, Int32[np.ndarray, "w 8"], Float[np.ndarray,
         ),
         np.concatenate([np.repeat(tint[:, None], 3, 1), thread.albedo]).astype(np.float32),
     )
-    return mesh, _face()[near], weights / weights.sum(1, keepdims=True), _face()[under]
+    return mesh, _face()[near], weights / weights.sum(1, keepdims=True)
 
 
-def _mask_cloth(
-    kind: int, skin: Float[np.ndarray, "f 3"]
-) -> tuple[Float[np.ndarray, "c 3"], Float[np.ndarray, " c"], Int32[np.ndarray, "c n"]]:
-    """A cloth that hangs over nose and chin of the mean head, how light it is, and which skin lies under its points."""
+def _mask_cloth(kind: int, skin: Float[np.ndarray, "f 3"]) -> tuple[Float[np.ndarray, "c 3"], Float[np.ndarray, " c"]]:
+    """A cloth that hangs over nose and chin of the mean head, and how light it is."""
     held = asset()
     marks = (held.mean[held.landmark_corners] * held.landmark_weights[..., None]).sum(1)
     share, turn = np.linspace(0, 1, _DOWN), np.linspace(-1, 1, _ACROSS)
@@ -247,7 +242,7 @@ def _mask_cloth(
     away /= np.linalg.norm(away, axis=2, keepdims=True)
     raised, tint = _folds(kind, share[:, None], np.abs(turn))
     grid += away * raised[..., None]
-    return _before_skin(cloth, skin[under]), tint.ravel(), under
+    return _before_skin(cloth, skin[under]), tint.ravel()
 
 
 def _folds(
