@@ -26,14 +26,14 @@ def test_skin_hair_and_openings_do_not_overlap_but_at_edges():
 
 
 def test_clothes_are_what_their_lightness_changes():
-    dark, light = (WORLD.set(SUBJECTS, {"clothing_lightness": value, "blur": 0.0}) for value in (0.0, 1.0))
+    far = WORLD.set(SUBJECTS, {"distance": 1.2, "blur": 0.0})
+    dark, light = (WORLD.set(far, {"clothing_lightness": value}) for value in (0.0, 1.0))
     clothes = WORLD.masks(light, further=("clothes",))["clothes"]
     reached = (WORLD.render(dark).pixels != WORLD.render(light).pixels).any(-1)
     assert clothes.any((1, 2)).all()
     assert reached[clothes].all()
     # A pixel of which less than half is clothes changes too, at their border.
-    assert (reached & ~clothes).sum() < 0.15 * clothes.sum()
-    assert not (clothes & (MADE["skin"] | MADE["hair"] | MADE["background"])).any()
+    assert (reached & ~clothes).sum() < 0.05 * clothes.sum()
 
 
 def test_no_mask_depends_on_light_tone_or_noise():
