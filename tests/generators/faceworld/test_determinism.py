@@ -29,13 +29,14 @@ def of_all_kinds(world, seeds, rng):
         "clothing": 4,
         "clothing_pattern": 3,
         "glasses": 5,
+        "face_mask": 3,
     }
     values = {name: rng.integers(0, levels, n) * 1.0 for name, levels in kinds.items()}
     values["earrings"] = rng.integers(0, 2, n) * 1.0
     values |= {
         name: rng.uniform(0, 1, n) * rng.integers(0, 2, n) for name in ("facial_hair", "blur", "baldness", "bangs")
     }
-    values |= {"yaw": rng.uniform(-35, 35, n), "roll": rng.uniform(-25, 25, n), "hair_length": rng.uniform(0, 1, n)}
+    values |= {"yaw": rng.uniform(-45, 45, n), "roll": rng.uniform(-25, 25, n), "hair_length": rng.uniform(0, 1, n)}
     return world.set(world.sample(seeds), values)
 
 

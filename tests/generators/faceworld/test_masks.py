@@ -25,6 +25,17 @@ def test_skin_hair_and_openings_do_not_overlap_but_at_edges():
     assert (MADE["skin"] & (MADE["eyes"] | MADE["mouth"])).mean() < 0.01
 
 
+def test_clothes_are_what_their_lightness_changes():
+    far = WORLD.set(SUBJECTS, {"distance": 1.2, "blur": 0.0})
+    dark, light = (WORLD.set(far, {"clothing_lightness": value}) for value in (0.0, 1.0))
+    clothes = WORLD.masks(light, further=("clothes",))["clothes"]
+    reached = (WORLD.render(dark).pixels != WORLD.render(light).pixels).any(-1)
+    assert clothes.any((1, 2)).all()
+    assert reached[clothes].all()
+    # A pixel of which less than half is clothes changes too, at their border.
+    assert (reached & ~clothes).sum() < 0.05 * clothes.sum()
+
+
 def test_no_mask_depends_on_light_tone_or_noise():
     other = WORLD.set(SUBJECTS, {"skin_tone": 9.0, "light_azimuth": 40.0, "noise": 3.0, "exposure": 1.0, "blur": 1.0})
     for name, mask in WORLD.masks(other).items():

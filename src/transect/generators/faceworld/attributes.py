@@ -50,6 +50,7 @@ CLOTHES = ("crew neck", "v-neck", "shirt", "turtleneck")
 PATTERNS = ("plain", "stripes", "checks")
 GLASSES = ("none", "thin frame", "thick frame", "tinted", "dark")
 HATS = ("none", "cap", "beanie", "brimmed hat", "hood", "headscarf")
+FACE_MASKS = ("none", "surgical", "cloth")
 
 ATTRIBUTES: tuple[Attribute, ...] = (
     _appearance("skin_tone", "skin from light to dark", 1, 10, "Monk scale", _MONK),
@@ -75,7 +76,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _appearance("eye_color", "iris from dark brown (0) over green to blue (1)"),
     _choice("glasses", "what is worn before the eyes", *GLASSES),
     _switch("earrings", "wears earrings (hair may hide them)"),
-    _nuisance("yaw", "head turned to the viewer's right (+)", -35, 35, "degrees"),
+    _nuisance("yaw", "head turned to the viewer's right (+)", -45, 45, "degrees"),
     _nuisance("pitch", "head raised (+) or bowed (-)", -20, 20, "degrees"),
     _nuisance("roll", "head tilted clockwise (+)", -25, 25, "degrees"),
     _nuisance("light_azimuth", "key light from the viewer's right (+)", -80, 80, "degrees"),
@@ -119,6 +120,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _measure("ear_size", "ears from small (-) to large (+)"),
     _appearance("eyes_closed", "lids from as open as the person's are (0) to closed (1)", source=_FACS + ", AU 43"),
     _appearance("brows_raised", "brows from where they rest (0) to raised (1)", source=_FACS + ", AU 1 + 2"),
+    _choice("face_mask", "what is worn over nose, mouth and chin, in a color of the person's own", *FACE_MASKS),
 )
 
 TRAITS: tuple[str, ...] = (

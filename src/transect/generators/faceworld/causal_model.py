@@ -21,11 +21,11 @@ from transect.records import Latents
 from transect.runs.table_inputs import as_names
 
 _BEFORE = 36
-_LATER = ("brows_raised", "asymmetry")
+_LATER = ("brows_raised", "asymmetry", "face_mask")
 _OTHERS = tuple(name for name in NAMES if name not in (*TRAITS, *_LATER))
-COORDINATES = (*TRAITS[:_BEFORE], *_OTHERS, *TRAITS[_BEFORE:], *_LATER, "")
-"""What each coordinate of u becomes; nothing comes of the last. What came later lies behind what was there, so that a
-seed's person stays who it was, and a trait that became an attribute keeps its coordinate."""
+COORDINATES = (*TRAITS[:_BEFORE], *_OTHERS, *TRAITS[_BEFORE:], *_LATER)
+"""What each coordinate of u becomes. What came later lies behind what was there, so that a seed's person stays who it
+was, and a trait that became an attribute keeps its coordinate."""
 LATENT_DIM = len(COORDINATES)
 ATTRIBUTE_COLUMNS = np.array([COORDINATES.index(name) for name in NAMES])
 """Coordinates of u that become attributes."""

@@ -132,7 +132,11 @@ MASKS: dict[str, str] = {
     "person": "touched by head, hair, neck, clothes or what is worn",
 }
 """The masks and what their pixels are."""
-FURTHER: dict[str, str] = {"hat": "at least half is what is worn on the head"}
+FURTHER: dict[str, str] = {
+    "hat": "at least half is what is worn on the head",
+    "face_mask": "touched by a mask over nose and mouth or its loops",
+    "clothes": "at least half is clothes below the neck",
+}
 """Masks that are drawn where they are asked for."""
 
 
@@ -164,4 +168,6 @@ def _masks(drawing: Drawing, size: int) -> dict[str, Bool[np.ndarray, "s s"]]:
         "background": ~person,
         "person": person,
         "hat": half(label == shading.HEADWEAR),
+        "face_mask": (label == shading.MASKED).any((1, 3)),
+        "clothes": half(label == shading.CLOTH),
     }

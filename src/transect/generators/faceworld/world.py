@@ -159,7 +159,7 @@ class FaceWorld:
     def masks(self, latents: Latents, further: Sequence[str] = ()) -> dict[str, Bool[np.ndarray, "n h w"]]:
         """Pixels by part: boolean [n, h, w] for skin, hair, face, eyes, mouth, glasses, background and person.
 
-        further: names of more masks that are drawn, of which there is one, hat. Raises UnknownName for another.
+        further: names of more masks that are drawn, hat, face_mask and clothes. Raises UnknownName for another.
 
         glasses, eyes, mouth and person hold every pixel that the part touches: whatever is done to the part alone
         (and without blur and JPEG, which mix pixels) leaves all others as they are, but for the shade of glasses on

@@ -101,8 +101,8 @@ def _scene(
     pieces, lens = [], None
     if p["hat"] > 0:
         pieces.append((worn.hat(p, rest, colors.hat), shading.HAT, 0.0))
-    if p.get("face_mask", 0) > 0:  # on photographs alone
-        pieces.append((worn.face_mask(rest), shading.HAT, 0.0))
+    if p["face_mask"] > 0:
+        pieces.append((worn.face_mask(rest, int(p["face_mask"]), seed), shading.FACE_MASK, 0.0))
     if p["earrings"] > 0:
         pieces.append((worn.earrings(rest), shading.EARRING, 0.8))
     if p["glasses"] > 0:  # last, as _rasterized expects
@@ -139,6 +139,8 @@ def _lit(
     shading.find_hollows(scene.posed[:count], normals[:count], held.starts, held.near, _HOLLOWS, room, hollow)
     seen = np.ones(len(scene.posed), np.float32)
     seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(hollow, -0.12, 1.8)) * sky_left
+    if p["face_mask"] > 0:
+        seen[:count] *= worn.beside_mask(int(p["face_mask"]))
     spread = np.ascontiguousarray(shadow[:count])
     shading.spread(spread, held.starts, held.near, _SPREAD)
     scene.surface[:, 1], scene.surface[:, 4] = shadow, np.minimum(seen, 1)
@@ -161,7 +163,7 @@ def _lit(
 
 def _shadow(scene: Scene, lamp: Float[np.ndarray, "10 3"]) -> tuple[Float[np.ndarray, "m m"], Float[np.ndarray, " v"]]:
     """The key light's picture of depths, and the share of its light that reaches every vertex."""
-    casting = (scene.parts == shading.SKIN) | (scene.parts == shading.HAT)
+    casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK))
     seen, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[casting]), lamp[6:9])
     lit = np.empty(len(seen), np.float32)
     own = len(asset().mean)
@@ -233,7 +235,8 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
         _eyes(p, colors, scene.posed, pose), _cloth(p, colors), _look(p, size), shading.pores(), picture, label,
         np.empty((9, 21), np.float32), np.zeros((4, size), np.int32),
     )  # fmt: skip
-    hair.paint(colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label)
+    masked = label == shading.MASKED if p["face_mask"] > 0 else None
+    hair.paint(colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label, masked)
     seen = _draw_lenses(p, lens, pose, buffers, picture)
     return Drawing(picture, label, seen, buffers.nearest)
 

@@ -10,10 +10,10 @@ from scipy.ndimage import gaussian_filter
 
 from transect.generators.faceworld.mesh.kernels import compiled
 
-SKIN, LEFT_EYE, RIGHT_EYE, UPPER_TEETH, LOWER_TEETH, TONGUE, LASH, HAT, FRAME, EARRING = range(10)
+SKIN, LEFT_EYE, RIGHT_EYE, UPPER_TEETH, LOWER_TEETH, TONGUE, LASH, HAT, FRAME, EARRING, FACE_MASK = range(11)
 """Parts of the mesh, by face."""
 
-NOTHING, BARE, LIPS, EYE, HAIR, CLOTH, HEADWEAR, SPECTACLES, RING, BEARD = range(10)
+NOTHING, BARE, LIPS, EYE, HAIR, CLOTH, HEADWEAR, SPECTACLES, RING, BEARD, MASKED = range(11)
 """What a pixel of the drawing shows. Lips: and what is between them."""
 
 _SCATTERED, _STEP = 512, np.float32(1 / 24)
@@ -204,7 +204,7 @@ def _shade_other(
     at: Float[np.ndarray, " 21"], part: int, facing: np.float32, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
     fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
-    """Teeth, tongue, hats, frames and earrings."""
+    """Teeth, tongue, hats, frames, earrings and masks."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
     mask = fine.shape[0] - 1
     lobe = max(zero, at[3] * lamp[1, 0] + at[4] * lamp[1, 1] + at[5] * lamp[1, 2])
@@ -216,6 +216,9 @@ def _shade_other(
         j = int((at[1] - np.float32(0.3) * at[2]) * np.float32(300)) & mask
         raised = np.float32(np.int32(fine[j, i, 0]) + np.int32(fine[j, i, 2]))
         weave = max(half, one + np.float32(0.05) * _STEP * raised)
+    if part == 10:  # finer cloth
+        across, down = np.float32(110) * (at[0] + half * at[2]), np.float32(110) * (at[1] - np.float32(0.3) * at[2])
+        weave = one + np.float32(0.035) * np.sin(across) * np.sin(down)
     if part == 3 or part == 4:  # between one tooth and the next, and towards the gums
         beside = abs(at[0]) / (np.float32(0.115) if part == 3 else np.float32(0.085))
         beside = abs(beside - np.floor(beside + half))
@@ -399,7 +402,7 @@ def _label_of(part: int, place: Float[np.ndarray, " 3"], lip: np.float32, inside
         return 2 if lip > 0 or inside > np.float32(0.5) else 1
     if part < 3:
         return 3
-    return 2 if part < 6 else (6 if part == 7 else (7 if part == 8 else 8))
+    return 2 if part < 6 else (10 if part == 10 else part - 1)
 
 
 @compiled

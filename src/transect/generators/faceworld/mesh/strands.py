@@ -6,7 +6,7 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int32, UInt8
+from jaxtyping import Bool, Float, Int32, UInt8
 from scipy.ndimage import uniform_filter1d
 
 from transect.generators.faceworld.mesh import hair
@@ -19,7 +19,7 @@ from transect.generators.faceworld.mesh.kernels import (
     place_strands,
     read_volume,
 )
-from transect.generators.faceworld.mesh.shading import HAIR
+from transect.generators.faceworld.mesh.shading import BEARD, HAIR
 from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values
 
 _CELL, _SHAPE = 0.25, (21, 28, 23)
@@ -27,6 +27,7 @@ _CORNER = np.array([-2.625, -4.3, -4.2, _CELL], np.float32)
 """The volume in which hair shades: the width of its cells, how many there are, its lowest corner with that width."""
 _NO_VOLUME = np.zeros((1, 1, 1, 3), np.float32)
 _STEPS = 7
+_NEAREST = np.float32(1e9)
 _OPAQUE = 0.69
 """Optical depth of a cell full of black hair."""
 _FULL = 25.0
@@ -93,12 +94,20 @@ class Hair:
     def paint(
         self, color: Float[np.ndarray, " 3"], key: Float[np.ndarray, " 3"], solid: Float[np.ndarray, "h w"],
         depth: Float[np.ndarray, "h w"], picture: Float[np.ndarray, "h w 3"], label: UInt8[np.ndarray, "h w"],
+        masked: Bool[np.ndarray, "h w"] | None,
     ) -> None:  # fmt: skip
-        """Brows, beard, hair of the head: first their undercoat, then their strands. solid: depth without frames."""
+        """Brows, beard, hair of the head: first their undercoat, then their strands. solid: depth without frames.
+
+        masked: where a mask lies over the beard, and hair of the head over it where it is nearer.
+        """
         sky = ambient_of(self.p, np.array([[0.0, 0.4, 0.6]], np.float32))[0]
         light = np.stack([self.towards, 1.2 * key, sky, self.middle]).astype(np.float32)
         for placed in self.placed:
             strands = placed.strands
+            under = masked if strands.code == BEARD else None
+            if under is not None:
+                before = solid[under]
+                solid[under] = _NEAREST
             pigment = _pigment(strands.name, color, self.p).astype(np.float32)
             colors = np.empty_like(placed.points)
             volume = _NO_VOLUME if self.volume is None or strands.code != HAIR else self.volume
@@ -116,6 +125,8 @@ class Hair:
             width = max(0.8, strands.width * self.unit / placed.kept**0.6)
             look = np.array([strands.cover, 0.03, width, strands.code, 1.0, tip, 1], np.float32)
             paint_strands(placed.screen, colors, placed.counts, look, solid, depth, picture, label)
+            if under is not None:
+                solid[under] = before
 
 
 def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, size: int) -> Placed:

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int32
+from scipy.ndimage import gaussian_filter, maximum_filter
+from scipy.spatial import cKDTree
 
-from transect.generators.faceworld.attributes import GLASSES, HATS
+from transect.generators.faceworld.attributes import FACE_MASKS, GLASSES, HATS
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.shape import Values
 
@@ -152,65 +154,109 @@ def _lens(outlines: list[Float[np.ndarray, "n 3"]]) -> Piece:
     return _joined([(points, both) for points in outlines], np.zeros(3, np.float32))
 
 
-_CLOTH = np.array([0.30, 0.45, 0.53])
+_BLUE = np.array([0.30, 0.45, 0.53])
 """Reflectance of blue nonwoven cloth, linear RGB."""
-_ACROSS, _DOWN = 25, 29
+_CLOTHS = np.array(
+    [[0.02, 0.02, 0.022], [0.03, 0.04, 0.09], [0.52, 0.51, 0.48], [0.20, 0.20, 0.21], [0.28, 0.05, 0.05]]
+)
+"""Black, navy, white, grey and red."""
+_ACROSS, _DOWN = 29, 41
 MASK_POINTS = _ACROSS * _DOWN
 """Points of a mask's cloth, before those of its loops."""
-_PLEATS = (0.34, 0.50, 0.66)
-_CLEARANCE = 0.05
+_CLEARANCE, _AXIS = 0.05, np.array([0.0, 0.0, -0.9])
+"""How far the cloth lies off the skin, away from an upright axis inside the head."""
 
 
-def face_mask(rest: Float[np.ndarray, "v 3"]) -> Piece:
-    """A surgical mask from the bridge of the nose to under the chin, moved with the head under it."""
-    mesh, near, weights = _mask()
-    moved = rest - asset().mean
-    return mesh._replace(points=mesh.points + (moved[near] * weights[..., None]).sum(1).astype(np.float32))
+def face_mask(rest: Float[np.ndarray, "v 3"], kind: int = 1, seed: int = 0) -> Piece:
+    """A mask from the bridge of the nose to under the chin, moved with the head under it.
+
+    kind: index of FACE_MASKS. The cloth's color is the seed's, from a stream of its own.
+    """
+    mesh, near, weights = _mask(kind)
+    points = mesh.points + ((rest - asset().mean)[near] * weights[..., None]).sum(1).astype(np.float32)
+    albedo = mesh.albedo.copy()
+    albedo[:MASK_POINTS] *= _mask_color(kind, seed)
+    return Piece(points, mesh.faces, albedo)
+
+
+def _mask_color(kind: int, seed: int) -> Float[np.ndarray, " 3"]:
+    """Blue, a little greener or paler by person; of cloth, one of several colors, lighter or darker."""
+    draws = np.random.Generator(np.random.Philox(key=[seed, 12])).random(3)
+    if FACE_MASKS[kind] == "surgical":
+        color = _BLUE + draws[0] * np.array([0.10, 0.08, 0.02]) - draws[1] * np.array([0.05, 0, 0.05])
+    else:
+        color = _CLOTHS[int(draws[0] * len(_CLOTHS))] * (0.7 + 0.6 * draws[1])
+    return np.asarray(color, dtype=np.float32)
 
 
 @functools.cache
-def _mask() -> tuple[Piece, Int32[np.ndarray, "w 8"], Float[np.ndarray, "w 8"]]:
+def beside_mask(kind: int) -> Float[np.ndarray, " v"]:
+    """The share of the surroundings' light that a mask leaves to each vertex of the head."""
+    away = cKDTree(_mask(kind)[0].points[:MASK_POINTS]).query(asset().mean)[0]
+    return np.asarray(1 - 0.5 * np.clip(1.2 - away / 0.1, 0, 1), dtype=np.float32)
+
+
+@functools.cache
+def _mask(kind: int) -> tuple[Piece, Int32[np.ndarray, "w 8"], Float[np.ndarray, "w 8"]]:
     """The mask on the mean head, and the vertices of the face with which each of its points moves."""
-    cloth, faces = _mask_cloth()
-    share = np.linspace(0, 1, _DOWN)
-    folds = np.exp(-(((share[:, None] - np.array(_PLEATS)) / 0.02) ** 2)).sum(1)
-    albedo = np.repeat(_CLOTH * (1 - 0.25 * folds)[:, None], _ACROSS, 0)
-    loops = [_loop(cloth[at, end], number, high) for number, end in ((0, -1), (1, 0)) for at, high in _LOOPS]
+    skin = asset().mean[_face()]
+    cloth, tint = _mask_cloth(kind, skin)
+    grid = cloth.reshape(_DOWN, _ACROSS, 3)
+    loops = [_loop(grid[at, end], number, high) for number, end in ((0, -1), (1, 0)) for at, high in _LOOPS]
     thread = _joined(loops, np.array([0.72, 0.72, 0.72]))
-    points = np.concatenate([cloth.reshape(-1, 3), thread.points])
-    away = ((points[:, None] - asset().mean[_face()][None]) ** 2).sum(2)
-    near = np.argsort(away, axis=1)[:, :8]
-    weights = 1 / (np.take_along_axis(away, near, 1) + 0.05)
+    points = np.concatenate([cloth, thread.points])
+    away, near = cKDTree(skin).query(points, 8)
+    weights = 1 / (away**2 + 0.05)
+    row, column = (part.ravel() for part in np.meshgrid(np.arange(_DOWN - 1), np.arange(_ACROSS - 1), indexing="ij"))
+    a = row * _ACROSS + column
+    b = a + _ACROSS
     mesh = Piece(
         points.astype(np.float32),
-        np.concatenate([faces, thread.faces + MASK_POINTS]).astype(np.int32),
-        np.concatenate([albedo, thread.albedo]).astype(np.float32),
+        np.concatenate(
+            [np.stack([a, b, a + 1], 1), np.stack([a + 1, b, b + 1], 1), thread.faces + MASK_POINTS], dtype=np.int32
+        ),
+        np.concatenate([np.repeat(tint[:, None], 3, 1), thread.albedo]).astype(np.float32),
     )
     return mesh, _face()[near], weights / weights.sum(1, keepdims=True)
 
 
-def _mask_cloth() -> tuple[Float[np.ndarray, "d a 3"], Int32[np.ndarray, "g 3"]]:
-    """A cloth that hangs over nose and chin of the mean head, and its triangles."""
+def _mask_cloth(kind: int, skin: Float[np.ndarray, "f 3"]) -> tuple[Float[np.ndarray, "c 3"], Float[np.ndarray, " c"]]:
+    """A cloth that hangs over nose and chin of the mean head, and how light it is."""
     held = asset()
     marks = (held.mean[held.landmark_corners] * held.landmark_weights[..., None]).sum(1)
     share, turn = np.linspace(0, 1, _DOWN), np.linspace(-1, 1, _ACROSS)
-    ahead = np.array([[0, 0, 0], [0, 0, 0.05], [0, 0, 0.06], [0, -0.02, 0.1], [0, -0.10, -0.22]])
-    middle = marks[[28, 30, 57, 8, 8]] + ahead
-    center = np.stack([np.interp(share, [0, 0.3, 0.65, 0.92, 1], middle[:, axis]) for axis in range(3)], 1)
-    cloth = np.empty((_DOWN, _ACROSS, 3))
+    middle = marks[[28, 30, 8, 8]] + np.array([[0, 0, 0], [0, 0, 0.05], [0, -0.02, 0.1], [0, -0.10, -0.22]])
+    center = np.stack([np.interp(share, [0, 0.3, 0.92, 1], middle[:, axis]) for axis in range(3)], 1)
+    grid = np.empty((_DOWN, _ACROSS, 3))
     for sign, edge, low in ((-1.0, marks[1], marks[5]), (1.0, marks[15], marks[11])):
-        top, bottom = edge + 0.28 * (marks[33] - edge), low + 0.10 * (marks[57] - low)
+        top, bottom = edge + 0.34 * (marks[33] - edge), low + 0.22 * (marks[57] - low)
         side, columns = top + share[:, None] * (bottom - top), turn * sign >= 0
         bent = np.abs(turn[columns])[:, None] ** np.array([1.0, 1.2, 2.0])
-        cloth[:, columns] = center[:, None] + (side - center)[:, None] * bent
-    cloth = _before_skin(cloth)
-    for _ in range(2):
-        cloth[1:-1, 1:-1] = (cloth[1:-1, :-2] + cloth[1:-1, 2:] + cloth[:-2, 1:-1] + cloth[2:, 1:-1]) / 4
-        cloth = _before_skin(cloth)
-    row, column = (part.ravel() for part in np.meshgrid(np.arange(_DOWN - 1), np.arange(_ACROSS - 1), indexing="ij"))
-    a = row * _ACROSS + column
-    b = a + _ACROSS
-    return cloth, np.concatenate([np.stack([a, b, a + 1], 1), np.stack([a + 1, b, b + 1], 1)]).astype(np.int32)
+        grid[:, columns] = center[:, None] + (side - center)[:, None] * bent
+    under = cKDTree(_flat(skin)).query(_flat(grid.reshape(-1, 3)), 12)[1]
+    cloth = _before_skin(grid.reshape(-1, 3), skin[under])
+    grid = cloth.reshape(grid.shape)
+    grid[..., :] = gaussian_filter(grid, (1.5, 1.5, 0), mode="nearest")
+    away = grid - _AXIS
+    away[..., 1] = 0
+    away /= np.linalg.norm(away, axis=2, keepdims=True)
+    raised, tint = _folds(kind, share[:, None], np.abs(turn))
+    grid += away * raised[..., None]
+    return _before_skin(cloth, skin[under]), tint.ravel()
+
+
+def _folds(
+    kind: int, share: Float[np.ndarray, "d 1"], side: Float[np.ndarray, " a"]
+) -> tuple[Float[np.ndarray, "d a"], Float[np.ndarray, "d a"]]:
+    """How far pleats or a seam raise the cloth, and how light it is: hems, pleats and seams are darker."""
+    hem = np.exp(-(((np.minimum(share, 1 - share) - 0.045) / 0.012) ** 2)) + np.exp(-(((1 - side - 0.06) / 0.02) ** 2))
+    light = 1 - 0.15 * np.clip(hem, 0, 1)
+    if FACE_MASKS[kind] == "surgical":
+        pleat = np.clip((share - 0.28) / 0.15, 0, 3)
+        below = (pleat > 0.5) * np.clip(1 - 5 * (pleat % 1), 0, 1)
+        return 0.05 * (pleat % 1) * (1 - side**6), light * (1 - 0.22 * below)
+    raised = 0.06 * np.clip(1 - 4 * side, 0, 1) * np.sin(np.pi * share)
+    return raised, light * (1 - 0.25 * np.exp(-((side / 0.05) ** 2)))
 
 
 _LOOPS = ((1, True), (_DOWN - 2, False))
@@ -218,18 +264,34 @@ _LOOPS = ((1, True), (_DOWN - 2, False))
 
 
 def _loop(start: Float[np.ndarray, " 3"], number: int, high: bool) -> tuple[np.ndarray, np.ndarray]:
-    """A thread from the cloth's edge to the ear."""
-    ear = asset().mean[_vertices(_EAR_TOPS if high else _LOBES)[number]]
-    between = (start + ear) / 2 + np.array([0.10 if number == 0 else -0.10, 0, 0.08])
-    return _tube(_through(np.stack([start, between, ear])), np.array([0.014, 0.014]), False)
+    """A thread from the cloth's edge, off the skin, to behind the ear."""
+    side, ear = 1 - 2 * number, asset().mean[_vertices(_EAR_TOPS if high else _LOBES)[number]]
+    between = (start + ear) / 2 + np.array([0.10 * side, 0, 0.08])
+    path = _through(np.stack([start, between, ear, ear + np.array([-0.06 * side, 0, -0.12])]))
+    skin = asset().mean[vertices_of(0)]
+    under = cKDTree(_flat(skin)).query(_flat(path), 4)[1]
+    off = _around(path)[:, 2] - _around(skin)[under, 2].max(1)
+    before = np.clip(np.arange(len(path), 0, -1)[:, None] / 8 - 0.5, 0, 1)  # of the ear
+    path += before * (path - _AXIS) * np.array([1, 0, 1]) * np.clip(0.03 - off, 0, None)[:, None]
+    return _tube(path, np.array([0.014, 0.014]), False)
 
 
-def _before_skin(cloth: Float[np.ndarray, "d a 3"]) -> Float[np.ndarray, "d a 3"]:
-    """The cloth, moved ahead where skin of the mean head near it would be before it."""
-    skin = asset().mean[_face()]
-    near = ((cloth[:, :, None, :2] - skin[:, :2]) ** 2).sum(3) < 0.1**2
-    ahead = np.where(near, skin[:, 2], -np.inf).max(2) + _CLEARANCE
-    return np.concatenate([cloth[..., :2], np.maximum(cloth[..., 2], ahead)[..., None]], 2)
+def _around(points: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n 3"]:
+    """Angle and height around the axis inside the head, and the distance from it."""
+    x, y, z = np.moveaxis(points - _AXIS, -1, 0)
+    return np.stack([np.arctan2(x, z), y, np.hypot(x, z)], -1)
+
+
+def _flat(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 2"]:
+    return _around(points)[:, :2]
+
+
+def _before_skin(cloth: Float[np.ndarray, "c 3"], skin: Float[np.ndarray, "c n 3"]) -> Float[np.ndarray, "c 3"]:
+    """The cloth, moved away from the axis where the skin under it would be before it, and smoothly around there."""
+    far = np.hypot(cloth[:, 0], cloth[:, 2] - _AXIS[2])
+    short = np.clip(_around(skin)[..., 2].max(1) + _CLEARANCE - far, 0, None).reshape(_DOWN, _ACROSS)
+    moved = gaussian_filter(maximum_filter(short, 5), 1.2, mode="nearest").ravel() / far
+    return np.asarray(cloth + (cloth - _AXIS) * np.array([1, 0, 1]) * moved[:, None], dtype=cloth.dtype)
 
 
 @functools.cache

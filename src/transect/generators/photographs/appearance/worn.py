@@ -367,7 +367,7 @@ def hat_of(stage: Stage, camera: Camera, kind: int) -> Layer:
 
 def face_mask_of(stage: Stage, camera: Camera) -> Layer:
     """A surgical mask on a head, and its shade on the skin; hair lies over its loops."""
-    matte = stage.matte(shading.HEADWEAR, face_mask=1.0)
+    matte = stage.matte(shading.MASKED, face_mask=1.0)
     cloth = worn.face_mask(rest_shape(stage.head.person()[0]))
     hidden = ~stage.hull(cloth.points[: worn.MASK_POINTS]) * stage.seen(stage.face.masks["hair"])
     return stage.layer(camera, matte.where(np.maximum(matte.covers, stage.person()) * (1 - hidden)))
