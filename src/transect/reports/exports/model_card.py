@@ -20,6 +20,7 @@ from transect.reports.exports.result_texts import (
     effect_cells,
     effect_headings,
     level,
+    meanings,
     outcome,
     plain_text,
     rate_cells,
@@ -33,7 +34,7 @@ from transect.reports.exports.result_texts import (
     yaml,
 )
 from transect.reports.results import RateEntry, Results
-from transect.reports.wording import ATTRIBUTE_NOTE, outcome_meaning
+from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.wording import spaced
 
 Row = TypeVar("Row", bound=OfTarget)
@@ -152,16 +153,10 @@ def _factors(results: Results) -> list[str]:
 
 
 def _metrics_used(results: Results) -> list[str]:
-    kinds = {outcome(row, results): outcome_meaning(row.outcome, _task(row, results)) for row in results.rates}
-    said = [f"{name}: {meaning or 'an outcome of the user'}." for name, meaning in kinds.items()]
+    said = meanings(results.rates, results)
     rules = {t.name: t.found_rule for s in results.studies for t in s.targets if t.found_rule}
     said += [f"{name} has found what it looks for with {rule}." for name, rule in rules.items()]
     return ["## Metrics", *bullets([*said, f"Intervals have {level(results)}. {tests(results)}"])]
-
-
-def _task(row: RateEntry, results: Results) -> str:
-    studies = {study.name: study for study in results.studies}
-    return next(str(t.task) for t in studies[row.study].targets if t.name == row.target)
 
 
 def _data(results: Results) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,15 @@ from transect.errors import BadInput
 from transect.reports.document import rounded
 from transect.reports.entries import EffectEntry, EstimatedEntry, JsonObject
 from transect.reports.results import RateEntry, Results, read
-from transect.reports.wording import correction_name, effect_numbers, outcome_words, rate_style, settings_of, unit_words
+from transect.reports.wording import (
+    correction_name,
+    effect_numbers,
+    outcome_meaning,
+    outcome_words,
+    rate_style,
+    settings_of,
+    unit_words,
+)
 from transect.runs.folder import slug, write_atomically, write_table
 from transect.runs.json_records import loads
 from transect.runs.table_inputs import csv_of
@@ -97,8 +105,17 @@ def attribute_rows(results: Results, *counts: str) -> list[list[str]]:
 
 def outcome(row: EstimatedEntry | RateEntry, results: Results) -> str:
     """What was counted, as "miss rate"."""
-    task = tasks(results).get((row.study, row.target), "")  # none of a question about two images
-    return outcome_words(row.outcome, row.unit.partition(" per ")[0], task)
+    return outcome_words(row.outcome, row.unit.partition(" per ")[0], _task(row, results))
+
+
+def meanings(rows: Iterable[RateEntry], results: Results) -> list[str]:
+    """What each outcome of some rates counts, a sentence each."""
+    found = {outcome(row, results): outcome_meaning(row.outcome, _task(row, results)) for row in rows}
+    return [f"{name.capitalize()}: {meaning or 'an outcome of the user'}." for name, meaning in found.items()]
+
+
+def _task(row: EstimatedEntry | RateEntry, results: Results) -> str:
+    return tasks(results).get((row.study, row.target), "")  # none of a question about two images
 
 
 def level(results: Results) -> str:

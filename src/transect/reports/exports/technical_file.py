@@ -21,7 +21,7 @@ from transect.reports.exports.result_texts import (
     cell,
     document,
     level,
-    outcome,
+    meanings,
     plain_text,
     rate_cells,
     table,
@@ -31,7 +31,7 @@ from transect.reports.exports.result_texts import (
     write_each,
 )
 from transect.reports.results import RateEntry, Results
-from transect.reports.wording import ATTRIBUTE_NOTE, outcome_meaning
+from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.wording import spaced
 
 MOST_FINDINGS: Final = 8
@@ -100,15 +100,13 @@ def _method(results: Results) -> list[str]:
     experimental = [study.basis == "experimental" for study in results.studies]
     set_ = "Attributes were set on the same subjects: a difference between groups is an effect of the attribute."
     observed = "Attributes were observed: groups are of different people, and a difference is an association."
-    measured = dict.fromkeys((row.outcome, outcome(row, results)) for row in _rates(results)[:MOST_ROWS])
-    meanings = [f"{words.capitalize()}: {said}." for name, words in measured if (said := outcome_meaning(name, ""))]
     versions = ", ".join(f"{study.name} {study.spec_hash}" for study in results.studies)
     return [
         "## 3. Method",
         *bullets(
             [
                 *[said for said, used in ((set_, any(experimental)), (observed, not all(experimental))) if used],
-                *meanings,
+                *meanings(_rates(results)[:MOST_ROWS], results),
                 f"Intervals have {level(results)} and treat the images of one subject as one unit. {tests(results)}",
                 f"Transect {results.transect_version}; specification of each study: {versions}.",
             ]
