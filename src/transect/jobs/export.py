@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, final
 
 import pyarrow as pa
 
+from transect.errors import BadInput
 from transect.job import Content, Job, Option, function
 from transect.reports.columns import Column, Table
 from transect.reports.exports import formats, model_card, performance_variation, technical_file
 from transect.reports.exports.result_texts import content_of, results_of, tables_of, write_csv, write_parquet
 from transect.runs import working_folders
-from transect.runs.folder import begun
+from transect.runs.folder import begun, write_atomically
 from transect.runs.wording import counted
 
 Format = Literal[
@@ -45,10 +48,10 @@ class Export(Job[ExportNumbers]):
     "iso-19795-10", a report in the shape of this standard, without a claim to conform; "mlflow" and "wandb", a run in
     these services, kept on this computer unless MLFLOW_TRACKING_URI or WANDB_MODE say otherwise; "figures", every
     figure as SVG, PNG and numbers; "pdf", the first screen of the report as one page. The result's table has a row for
-    each file: its path.
+    each file: its path. overwrite: replace files that are there and hold something else, as a card that was filled in.
 
-    Raises BadInput for a folder without a finished run, UnknownName for another format, MissingExtra where the
-    libraries of figures, MLflow or Weights & Biases are not installed.
+    Raises BadInput for a folder without a finished run and for such a file, UnknownName for another format,
+    MissingExtra where the libraries of figures, MLflow or Weights & Biases are not installed.
     """
 
     OUT: ClassVar = None
@@ -80,6 +83,7 @@ class Export(Job[ExportNumbers]):
     project: Annotated[str, Option("The experiment of MLflow, or the project of Weights & Biases, to log to.")] = (
         "transect"
     )
+    overwrite: Annotated[bool, Option("Replace existing files.")] = False
 
     def place(self) -> None:
         """No page: the folder holds the files of the other tool alone."""
@@ -91,8 +95,19 @@ class Export(Job[ExportNumbers]):
         working_folders.check_folder(out)
         if self.to in ("mlflow", "wandb"):
             return ExportNumbers(str(run), self.to, str(out), (), self._logged(run, out))
-        files = self._written(run, out)
-        return ExportNumbers(str(run), self.to, str(out), tuple(path.name for path in files))
+        with tempfile.TemporaryDirectory() as folder:
+            files = {path.name: path.read_bytes() for path in self._written(run, Path(folder))}
+        self._place(files, out)
+        return ExportNumbers(str(run), self.to, str(out), tuple(files))
+
+    def _place(self, files: Mapping[str, bytes], out: Path) -> None:
+        """Write the files. Raises BadInput, before any is written, for one that would replace another text."""
+        for name, content in files.items():
+            if not self.overwrite and (out / name).is_file() and (out / name).read_bytes() != content:
+                other = "choose another --out, or replace it with --overwrite"
+                raise BadInput(f"{out / name}: expected a new file, found one; {other}")
+        for name, content in files.items():
+            write_atomically(out / name, content)
 
     def _logged(self, run: Path, out: Path) -> str:
         """Where the run is in the service."""
