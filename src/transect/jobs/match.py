@@ -23,7 +23,7 @@ from transect.designs.matching.sample import Metric
 from transect.effects.matched_pairs import GAMMAS, AdjustedPairs, Balance
 from transect.errors import BadInput
 from transect.job import Content, Job, Option, Out, function
-from transect.reports.answer_picture import Judged, mark_of, picture, valued
+from transect.reports.answer_picture import Judged, mark_of, picture
 from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Part, Secondary
 from transect.reports.columns import AnyTable, Column, Form, Table, decimals, probability
 from transect.reports.drawing.svg import joined, tag
@@ -225,7 +225,6 @@ def _picture(numbers: MatchNumbers) -> list[Block]:
             verdict=outcome.verdict,
             about=outcome.outcome,
             detail=f"{treated} minus {outcome.versus or control}",
-            value=valued(sized(outcome, outcome.estimate), _ends(outcome, outcome.low, outcome.high)),
             mark=mark_of(outcome),
             unit="proportion" if outcome.is_binary else "",
             margin=outcome.margin if math.isfinite(outcome.margin) else None,
