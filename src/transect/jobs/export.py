@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -14,10 +13,12 @@ from transect.errors import BadInput
 from transect.job import Content, Job, Option, function
 from transect.reports.columns import Column, Table
 from transect.reports.exports import formats, model_card, performance_variation, technical_file
-from transect.reports.exports.result_texts import content_of, results_of, tables_of, write_csv, write_parquet
+from transect.reports.exports.result_texts import content_of, results_of, tables_of
 from transect.runs import working_folders
-from transect.runs.folder import begun, write_atomically
+from transect.runs.folder import begun, parquet_of, write_atomically
+from transect.runs.table_inputs import csv_of
 from transect.runs.wording import counted
+from transect.texts import encodable
 
 Format = Literal[
     "csv", "parquet", "latex", "model-card", "technical-file", "iso-19795-10", "mlflow", "wandb", "figures", "pdf"
@@ -95,19 +96,15 @@ class Export(Job[ExportNumbers]):
         working_folders.check_folder(out)
         if self.to in ("mlflow", "wandb"):
             return ExportNumbers(str(run), self.to, str(out), (), self._logged(run, out))
-        with tempfile.TemporaryDirectory() as folder:
-            files = {path.name: path.read_bytes() for path in self._written(run, Path(folder))}
-        self._place(files, out)
-        return ExportNumbers(str(run), self.to, str(out), tuple(files))
-
-    def _place(self, files: Mapping[str, bytes], out: Path) -> None:
-        """Write the files. Raises BadInput, before any is written, for one that would replace another text."""
+        files = self._files(run)
         for name, content in files.items():
-            if not self.overwrite and (out / name).is_file() and (out / name).read_bytes() != content:
+            path, whole = out / name, encodable(content).encode() if isinstance(content, str) else content
+            if not self.overwrite and path.is_file() and path.read_bytes() != whole:
                 other = "choose another --out, or replace it with --overwrite"
-                raise BadInput(f"{out / name}: expected a new file, found one; {other}")
+                raise BadInput(f"{path}: expected a new file, found one; {other}")
         for name, content in files.items():
             write_atomically(out / name, content)
+        return ExportNumbers(str(run), self.to, str(out), tuple(files))
 
     def _logged(self, run: Path, out: Path) -> str:
         """Where the run is in the service."""
@@ -116,22 +113,23 @@ class Export(Job[ExportNumbers]):
             return formats.to_mlflow(results, run, out, self.project)
         return formats.to_wandb(results, tables_of(content_of(run)), run, out, self.project)
 
-    def _written(self, run: Path, out: Path) -> list[Path]:
+    def _files(self, run: Path) -> Mapping[str, str | bytes]:
+        """What the files hold, by name; of a CSV no text runs as a formula of a spreadsheet."""
         if self.to == "figures":
-            return formats.write_figures(run, out)
+            return formats.figures(run)
         if self.to == "pdf":
-            return formats.write_pdf(run, out)
+            return formats.pdf(run)
         if self.to == "iso-19795-10":
-            return performance_variation.write_variation(run, out)
+            return performance_variation.variation(run)
         results = results_of(run)
         if self.to == "model-card":
-            return model_card.write(results, self.model, out)
+            return model_card.cards(results, self.model)
         if self.to == "technical-file":
-            return technical_file.write(results, self.model, out, begun(run))
+            return technical_file.files(results, self.model, begun(run))
         if self.to == "latex":
-            return formats.write_latex(results, out)
-        write_tables = write_csv if self.to == "csv" else write_parquet
-        return write_tables(tables_of(content_of(run)), out)
+            return formats.latex(results)
+        data_of = csv_of if self.to == "csv" else parquet_of
+        return {f"{name}.{self.to}": data_of(table) for name, table in tables_of(content_of(run)).items()}
 
     def content(self, numbers: ExportNumbers) -> Content:
         """What was written, and where."""

@@ -57,18 +57,19 @@ def about(document: Document) -> Paragraph:
     names = list(dict.fromkeys(short_name(name) for place in places for name in names_of(place.row)))
     unnamed = [name for name in names if name not in document.results.title]
     whose = Markup("{}: ").format(", ".join(unnamed)) if len(unnamed) <= _MOST_NAMES and unnamed else Markup()
-    return Paragraph(whose + Markup("; ").join(shown), "fine")
+    text = whose + Markup("; ").join(shown)
+    return Paragraph(text[0].upper() + text[1:] if text[0].islower() and not whose else text, "fine")
 
 
 def _seen(document: Document, place: Entry[StudyEntry], *, named: bool) -> Markup:
     """What the images of a study show."""
     how = "varied" if place.row.basis == "experimental" else "observed"
-    words = listed([spaced(attribute.name) for attribute in place.row.attributes])
+    words = listed([spaced(attribute.name) for attribute in place.row.attributes]) or "nothing"
     told = subjects_words(place.row) in document.results.title
     return Markup("{}{}{} {}, {}").format(
         Markup("{}: ").format(place.text("name")) if named else "",
         "" if told else Markup("{}, ").format(_subjects(place)),
-        words or "nothing", how, place.counted("images", "image"),
+        words, how, place.counted("images", "image"),
     )  # fmt: skip
 
 

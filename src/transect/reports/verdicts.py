@@ -63,12 +63,29 @@ def _row(document: Document, verdict: Verdict, effect: Effect) -> Judged:
     return Judged(
         verdict=kind_of(verdict.row.verdict, check=verdict.row.check),
         about=spaced(row.attribute).capitalize(),
-        detail=Markup("{}, {}").format(change, measured(document, verdict, _unit(document, verdict))),
+        detail=Markup("{}, {}{}").format(
+            change, measured(document, verdict, _unit(document, verdict)), _at_both_levels(document, effect)
+        ),
         value=valued(_size(effect, signed=True), ends),
         mark=Mark(x=0.0, value=row.estimate, low=row.low, high=row.high, place=f"{effect.place}/estimate"),
         unit=row.unit,
         margin=verdict.row.margin,
     )
+
+
+def _at_both_levels(document: Document, effect: Effect) -> Markup:
+    """The rates at the two levels that are compared; nothing where one is not known."""
+    row = effect.row
+    at = {
+        rate.cell[row.attribute]: document.entry("rates", place)
+        for place, rate in enumerate(document.results.rates)
+        if (whose(rate), list(rate.cell), rate.unit) == (whose(row), [row.attribute], "proportion")
+        if rate.rate is not None
+    }
+    if row.origin not in at or row.to not in at:
+        return Markup()
+    decimals = decimals_for(row.low, row.high)
+    return Markup(": {} to {} %").format(*(at[end].number("rate", "percent", decimals) for end in (row.origin, row.to)))
 
 
 def opening(document: Document, sentences: Told) -> list[Markup]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Final, TypeVar
 
 from transect.reports.entries import EffectEntry, OfTarget
@@ -29,8 +28,8 @@ from transect.reports.exports.result_texts import (
     table,
     target_rows,
     tests,
+    texts_of_models,
     to_state,
-    write_each,
     yaml,
 )
 from transect.reports.results import RateEntry, Results
@@ -219,6 +218,6 @@ def _extreme(row: RateEntry, results: Results) -> str:
     return f"{rate} ({ends}), {cell(row, results)}"
 
 
-def write(results: Results, model: str, out: Path) -> list[Path]:
-    """Write a card for each model: model-card.md, or model-card-MODEL.md where there are several."""
-    return write_each(results, model, "model-card", card, out)
+def cards(results: Results, model: str) -> dict[str, str]:
+    """A card for each model: model-card.md, or model-card-MODEL.md where there are several."""
+    return texts_of_models(results, model, "model-card", card)

@@ -31,7 +31,6 @@ from transect.reports.exports.result_texts import (
 )
 from transect.reports.results import RateEntry, Results
 from transect.reports.wording import ATTRIBUTE_NOTE
-from transect.runs.folder import write_atomically
 from transect.runs.json_records import read_json
 
 _TASKS: Final = ("detection", "embedding")
@@ -338,19 +337,17 @@ _OPEN: Final = (
 )
 
 
-def write_variation(run: Path, out: Path) -> list[Path]:
-    """Write iso-19795-10.md from a folder of `transect recognition`, or from an audit of a detector or a recognizer.
+def variation(run: Path) -> dict[str, str]:
+    """iso-19795-10.md from a folder of `transect recognition`, or from an audit of a detector or a recognizer.
 
     Raises BadInput for another run, and for numbers of another version.
     """
-    path = out / FILE
     missing = [
         "## 8. What this run does not show",
         *bullets(["Performance elsewhere: with other people, sensors, places and thresholds."]),
         *to_state(*_OPEN, "what the differences mean for the people concerned, and what was decided"),
     ]
-    write_atomically(path, document([*_HEAD, *_body(run), *missing]))
-    return [path]
+    return {FILE: document([*_HEAD, *_body(run), *missing])}
 
 
 def _body(run: Path) -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from transect.effects.outcomes import OF_TRUTH
@@ -27,8 +26,8 @@ from transect.reports.exports.result_texts import (
     table,
     target_rows,
     tests,
+    texts_of_models,
     to_state,
-    write_each,
 )
 from transect.reports.results import RateEntry, Results
 from transect.reports.wording import ATTRIBUTE_NOTE
@@ -162,6 +161,6 @@ def _without(results: Results) -> Iterator[str]:
         yield f"{lost} effects could not be estimated; the tables of the run say why."
 
 
-def write(results: Results, model: str, out: Path, day: str = "") -> list[Path]:
-    """Write a file for each model: technical-file.md, or technical-file-MODEL.md where there are several."""
-    return write_each(results, model, "technical-file", partial(text, day=day), out)
+def files(results: Results, model: str, day: str = "") -> dict[str, str]:
+    """A text for each model: technical-file.md, or technical-file-MODEL.md where there are several."""
+    return texts_of_models(results, model, "technical-file", partial(text, day=day))
