@@ -391,8 +391,10 @@ def _first(numbers: MatchNumbers) -> Iterator[Block]:
 def _steps(numbers: MatchNumbers) -> Iterator[Step]:
     """Closer pairs, more people, and the cause."""
     outcomes = (f"--outcome {shlex.quote(name)}" for name in dict.fromkeys(one.outcome for one in numbers.outcomes))
-    again = " ".join(["transect match --features FEATURES --treatment", shlex.quote(numbers.treatment), *outcomes])
-    if not numbers.verdict.startswith("balanced"):
+    given = numbers.method == METHOD
+    source = "--pairs PAIRS --table TABLE" if given else "--features FEATURES"
+    again = " ".join(["transect match", source, "--treatment", shlex.quote(numbers.treatment), *outcomes])
+    if not (given or numbers.verdict.startswith("balanced")):
         yield Step("Leave out pairs that are far apart:", [f"{again} --caliper DISTANCE"])
     if needed := max((one.pairs_needed or 0 for one in numbers.outcomes), default=0):
         yield Step(f"Match a larger table, of about {needed:,} pairs:", [again])

@@ -98,12 +98,8 @@ def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -
 def shown_answer(document: Document) -> list[Block]:
     """The picture of the answer."""
     rows = verdicts.judged(document)
-    return picture(rows, _meanings(document, rows), _change(document))
-
-
-def _change(document: Document) -> Markup:
-    """What the axis of the picture shows."""
-    return Markup("Change of the outcome with its {} % interval").format(document.level("/family/confidence"))
+    change = Markup("Change of the outcome with its {} % interval").format(document.level("/family/confidence"))
+    return picture(rows, _meanings(document, rows), change)
 
 
 def _meanings(document: Document, rows: Sequence[Judged]) -> dict[str, str | Markup]:

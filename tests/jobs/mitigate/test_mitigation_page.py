@@ -136,7 +136,7 @@ def test_the_answer_says_by_how_much_leakage_falls_paired_over_seeds(tmp_path):
     assert by_direction(numbers.mitigations) == {1: [2, 1], -1: [], 0: [3]}
     look, answer = answer_of(numbers, tmp_path)
     assert "<critic> 1 lowers Δ by 4.0 (1.5 to 6.5) points at a cost of 1.0 (1.0 to 1.0) points of F₁" in answer
-    rows = re.findall(r"([+−][\d.]+) points\s+(\S+ to [+−][\d.]+)", look)
+    rows = re.findall(r"([+−][\d.]+) points?\s+(\S+ to [+−][\d.]+)", look)
     assert rows == [("−4.0", "−6.5 to −1.5"), ("−9.0", "−9.0 to −9.0"), ("−1.0", "−3.5 to +1.5")], "of the picture"
     higher = results({**found, "reweighed": falling(-3, -4, -5)})
     assert by_direction(higher.mitigations)[-1] == [3]

@@ -222,7 +222,7 @@ def _rates(numbers: JsonObject, rate: str) -> list[str]:
             name,
             f"{row['group']} less {row['other']}",
             _number(row["threshold"]),
-            _points(row["estimate"]),
+            _number(row["estimate"], "points"),
             _ends(row["low"], row["high"], "points"),
             row["reason"] or "–",
         ]
@@ -300,24 +300,19 @@ def _each_group(numbers: JsonObject) -> Iterator[tuple[str, JsonObject]]:
             yield name, group
 
 
-def _number(value: float | None) -> str:
-    return _NOT if value is None else rounded(value, "plain")
+def _number(value: float | None, style: Style = "plain") -> str:
+    return _NOT if value is None else rounded(value, style, 2)
 
 
 def _share(value: float | None) -> str:
     return _NOT if value is None else rounded(value, "percent", 2) + " %"
 
 
-def _points(value: float | None) -> str:
-    return _NOT if value is None else rounded(value, "points", 2)
-
-
 def _ends(low: float | None, high: float | None, style: Style) -> str:
     """Both ends as text, each on its own where the other is missing."""
     if low is None and high is None:
         return "no interval"
-    ends = [_NOT if end is None else rounded(end, style, 2) for end in (low, high)]
-    return " to ".join(ends)
+    return " to ".join(_number(end, style) for end in (low, high))
 
 
 FILE: Final = "iso-19795-10.md"
