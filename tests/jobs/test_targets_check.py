@@ -1,6 +1,7 @@
 """`transect targets check` of local models: the image as the model gets it, ten answers, and what to do about none."""
 
 import json
+import re
 from unittest import mock
 
 import numpy as np
@@ -116,7 +117,10 @@ def test_of_a_model_that_takes_no_options_none_is_named(folder):
         "transect.jobs.targets_check._pixels", lambda wanted: np.zeros((3, wanted.size, wanted.size, 3), np.uint8)
     ):
         asked = ("targets", "check", "opencv:haarcascade_smile", "--size", "40")
-        assert "3 of 40x40 pixels" in run_here(*asked).stdout
+        said = run_here(*asked).stdout
+        assert "3 of 40x40 pixels" in said
+        assert re.search(r"kind +smile\n", re.sub(r" +$", "", said, flags=re.MULTILINE)), "what it says of itself"
+        assert not re.search(r"not stated|nothing|not known|none", said)
         done = run_here(*asked, "--picture", "seen.png")
     assert (done.returncode, len(done.stderr.splitlines()), "--picture" in done.stderr) == (2, 1, True)
     assert remedy("opencv:haarcascade_smile", "preprocess", "task") == "check that the images show what it looks for"

@@ -157,14 +157,17 @@ def test_outcomes_that_never_occurred_are_not_inconclusive():
 def test_what_is_not_judged_names_its_outcome():
     results = make_results()
     first = results["verdicts"][0] | {"verdict": "not judged", "effect": 0, "reason": "answers barely track the truth"}
-    results["verdicts"] = [first, first | {"attribute": "glasses"}]
+    results["verdicts"] = [first, first | {"attribute": "glasses"}, first | {"outcome": "error"}]
     results["found_interactions"] = []
     made = document(results)
     (group,) = groups(made, told(made))
     (text,) = group.sentences
     name = first["attribute"].replace("_", " ")
-    words = f"Not judged: the miss rate of frontalface_default by {name} and glasses, because answers barely track"
-    assert plain_text(text).startswith(words)
+    about = [
+        f"the miss rate of frontalface_default by {name} and glasses",
+        f"the error rate of frontalface_default by {name}",
+    ]
+    assert plain_text(text).startswith(f"Not judged: {' and '.join(about)}, because answers barely track")
 
 
 def test_an_interaction_is_told_by_the_rates_at_its_corners():

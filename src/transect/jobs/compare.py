@@ -26,7 +26,6 @@ from transect.analysis.compared.conclusions import (
     amount,
     associations,
     compared,
-    interval,
     left,
     level_words,
     needs,
@@ -40,7 +39,7 @@ from transect.job import Content, Job, Option, Out, function
 from transect.records import Estimate
 from transect.reports import blocks
 from transect.reports.album import reduced
-from transect.reports.answer_picture import Judged, mark_of, picture, valued
+from transect.reports.answer_picture import Judged, mark_of, picture
 from transect.reports.blocks import Block, Folded, Heading, Paragraph, Part, Secondary
 from transect.reports.builder import data_address
 from transect.reports.columns import Column, Table
@@ -293,7 +292,6 @@ def _picture(numbers: CompareNumbers) -> list[Block]:
             verdict=conclusion.verdict,
             about=compared(conclusion, row).capitalize(),
             detail=f"{row.model} minus {row.reference}",
-            value=valued(amount(row.estimate, row.unit, signed=True), interval(row.low, row.high, row.unit)),
             mark=mark_of(Estimate(row.estimate, row.low, row.high)),
             unit=row.unit,
             margin=None if np.isnan(conclusion.margin) else conclusion.margin,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, final
 
 import pyarrow as pa
 
+from transect.errors import BadInput
 from transect.job import Content, Job, Option, function
 from transect.reports.columns import Column, Table
 from transect.reports.exports import formats, model_card, performance_variation, technical_file
-from transect.reports.exports.result_texts import content_of, results_of, tables_of, write_csv, write_parquet
+from transect.reports.exports.result_texts import content_of, results_of, tables_of
 from transect.runs import working_folders
-from transect.runs.folder import begun
+from transect.runs.folder import begun, parquet_of, write_atomically
+from transect.runs.table_inputs import csv_of
 from transect.runs.wording import counted
+from transect.texts import encodable
 
 Format = Literal[
     "csv", "parquet", "latex", "model-card", "technical-file", "iso-19795-10", "mlflow", "wandb", "figures", "pdf"
@@ -45,10 +49,10 @@ class Export(Job[ExportNumbers]):
     "iso-19795-10", a report in the shape of this standard, without a claim to conform; "mlflow" and "wandb", a run in
     these services, kept on this computer unless MLFLOW_TRACKING_URI or WANDB_MODE say otherwise; "figures", every
     figure as SVG, PNG and numbers; "pdf", the first screen of the report as one page. The result's table has a row for
-    each file: its path.
+    each file: its path. overwrite: replace files that are there and hold something else, as a card that was filled in.
 
-    Raises BadInput for a folder without a finished run, UnknownName for another format, MissingExtra where the
-    libraries of figures, MLflow or Weights & Biases are not installed.
+    Raises BadInput for a folder without a finished run and for such a file, UnknownName for another format,
+    MissingExtra where the libraries of figures, MLflow or Weights & Biases are not installed.
     """
 
     OUT: ClassVar = None
@@ -80,6 +84,7 @@ class Export(Job[ExportNumbers]):
     project: Annotated[str, Option("The experiment of MLflow, or the project of Weights & Biases, to log to.")] = (
         "transect"
     )
+    overwrite: Annotated[bool, Option("Replace existing files.")] = False
 
     def place(self) -> None:
         """No page: the folder holds the files of the other tool alone."""
@@ -91,8 +96,15 @@ class Export(Job[ExportNumbers]):
         working_folders.check_folder(out)
         if self.to in ("mlflow", "wandb"):
             return ExportNumbers(str(run), self.to, str(out), (), self._logged(run, out))
-        files = self._written(run, out)
-        return ExportNumbers(str(run), self.to, str(out), tuple(path.name for path in files))
+        files = self._files(run)
+        for name, content in files.items():
+            path, whole = out / name, encodable(content).encode() if isinstance(content, str) else content
+            if not self.overwrite and path.is_file() and path.read_bytes() != whole:
+                other = "choose another --out, or replace it with --overwrite"
+                raise BadInput(f"{path}: expected a new file, found one; {other}")
+        for name, content in files.items():
+            write_atomically(out / name, content)
+        return ExportNumbers(str(run), self.to, str(out), tuple(files))
 
     def _logged(self, run: Path, out: Path) -> str:
         """Where the run is in the service."""
@@ -101,22 +113,23 @@ class Export(Job[ExportNumbers]):
             return formats.to_mlflow(results, run, out, self.project)
         return formats.to_wandb(results, tables_of(content_of(run)), run, out, self.project)
 
-    def _written(self, run: Path, out: Path) -> list[Path]:
+    def _files(self, run: Path) -> Mapping[str, str | bytes]:
+        """What the files hold, by name; of a CSV no text runs as a formula of a spreadsheet."""
         if self.to == "figures":
-            return formats.write_figures(run, out)
+            return formats.figures(run)
         if self.to == "pdf":
-            return formats.write_pdf(run, out)
+            return formats.pdf(run)
         if self.to == "iso-19795-10":
-            return performance_variation.write_variation(run, out)
+            return performance_variation.variation(run)
         results = results_of(run)
         if self.to == "model-card":
-            return model_card.write(results, self.model, out)
+            return model_card.cards(results, self.model)
         if self.to == "technical-file":
-            return technical_file.write(results, self.model, out, begun(run))
+            return technical_file.files(results, self.model, begun(run))
         if self.to == "latex":
-            return formats.write_latex(results, out)
-        write_tables = write_csv if self.to == "csv" else write_parquet
-        return write_tables(tables_of(content_of(run)), out)
+            return formats.latex(results)
+        data_of = csv_of if self.to == "csv" else parquet_of
+        return {f"{name}.{self.to}": data_of(table) for name, table in tables_of(content_of(run)).items()}
 
     def content(self, numbers: ExportNumbers) -> Content:
         """What was written, and where."""

@@ -10,7 +10,7 @@ import json as encoding
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol, TypeVar, final
 
@@ -32,6 +32,7 @@ from transect.runs.folder import slug, write_atomically
 from transect.runs.json_records import dumps
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted
+from transect.targets.detectors import Detector
 from transect.targets.words.speakers import question_set
 from transect.texts import say, whole_number
 
@@ -47,8 +48,8 @@ class Ask(Protocol):
 
 NONE: Final = "none"
 """Instead of a truth, where errors are not to be counted."""
-IN_WORDS: Final = "face-attribute"
-"""The preset whose attributes are varied where questions are asked in words."""
+READS_FACES: Final = "face-attribute"
+"""The preset for what reads something off a face: questions in words, a detector of smiles."""
 
 
 @final
@@ -74,14 +75,22 @@ class WrittenStudy:
     calls: int
 
 
-def fitting(target: str, questions: str = "") -> str:
-    """The preset for a target, by its task. Raises BadInput or UnknownName for a target that cannot be opened."""
+def fitting(target: str, questions: str = "") -> Preset:
+    """The preset for a target, by its task and what it finds, which is the truth where it is an attribute.
+
+    Raises BadInput or UnknownName for a target that cannot be opened.
+    """
     if questions:
         question_set(questions)
-        return IN_WORDS
+        return presets.preset(READS_FACES)
     opened = resolve_targets(target)
     costs.close(opened)
-    return next(name for name in presets.NAMES if opened[0].task in presets.preset(name).tasks)
+    found = opened[0].kind if isinstance(opened[0], Detector) else "face"
+    if found != "face":
+        chosen = presets.preset(READS_FACES)
+        truth = [f"{found}>0.5" for attribute in ATTRIBUTES if attribute.name == found]
+        return replace(chosen, settings={**chosen.settings, "truth": truth})
+    return next(fit for fit in map(presets.preset, presets.NAMES) if opened[0].task in fit.tasks)
 
 
 def write(file: Path, answers: Answers) -> WrittenStudy:
@@ -216,8 +225,8 @@ class Init:
     """Write a commented TOML file that `transect audit --config` runs as it is.
 
     target: a spec, see `transect list targets`. preset: the kind of model, by default the first that fits the target's
-    task. vary, truth, subjects: by default those of the preset. questions: for a model that answers in words.
-    overwrite: replace a file that is there.
+    task and what it finds. vary, truth, subjects: by default those of the preset. questions: for a model that answers
+    in words. overwrite: replace a file that is there.
 
     Raises BadInput for a file that is there, and what `audit_cost` raises of the study; nothing is written then.
     """
@@ -258,7 +267,8 @@ class Init:
         target = self.target or ask("--target", "1/5 Which model? (see: transect list targets)", "", _known(questions))
         kinds = f"2/5 What kind of model is it? ({', '.join(presets.NAMES)})"
         if self.preset is None:
-            chosen = ask("--preset", kinds, fitting(target, questions), presets.preset)
+            fit = fitting(target, questions)
+            chosen = ask("--preset", kinds, fit.name, lambda name: fit if name == fit.name else presets.preset(name))
         else:
             chosen = presets.preset(self.preset)
         return write(file, self._answers(target, chosen, ask))

@@ -6,6 +6,7 @@ Leakages are in percent; amplification Δ = λ_M − λ_D(a), at the model's own
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -47,6 +48,7 @@ from transect.reports.blocks import Block, DotPlot, Facts, Heading, Paragraph, P
 from transect.reports.columns import AnyTable, Column, Table, decimals, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Scale, Tick
+from transect.reports.next_steps import HERE, Step, listed
 from transect.runs.folder import write_table
 from transect.runs.parts import announcing_stages, stage
 from transect.runs.table_inputs import TableLike, as_names
@@ -213,6 +215,7 @@ class Leakage(Job[LeakageNumbers]):
             picture=[first],
             answer=answer,
             remarks=[" ".join(_remarks(numbers))],
+            first=listed(list(_steps(numbers)), HERE),
             notes=[*published, f"{numbers.caveat} {_ATTRIBUTE.format(about)}"],
             warnings=numbers.warnings,
             parts=(
@@ -229,6 +232,15 @@ class Leakage(Job[LeakageNumbers]):
 
 
 leakage = function(Leakage)
+
+
+def _steps(numbers: LeakageNumbers) -> Iterator[Step]:
+    """What the model adds to the labels, and what reduces it."""
+    if numbers.amplification is None:
+        again = f"transect leakage --labels LABELS --protected {shlex.quote(numbers.protected)} --label COLUMN"
+        yield Step("Measure what a model adds to its labels:", [f"{again} --predictions PREDICTIONS"])
+    if _given_away(numbers) or numbers.amplification is not None:
+        yield Step("Compare what reduces it, and what that costs:", ["transect mitigate CONFIG --out mitigated"])
 
 
 def _classes(numbers: LeakageNumbers) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -23,10 +24,11 @@ from transect.designs.matching.sample import Metric
 from transect.effects.matched_pairs import GAMMAS, AdjustedPairs, Balance
 from transect.errors import BadInput
 from transect.job import Content, Job, Option, Out, function
-from transect.reports.answer_picture import Judged, mark_of, picture, valued
+from transect.reports.answer_picture import Judged, mark_of, picture
 from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Part, Secondary
 from transect.reports.columns import AnyTable, Column, Form, Table, decimals, probability
 from transect.reports.drawing.svg import joined, tag
+from transect.reports.next_steps import HERE, Step, listed
 from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_table
 from transect.runs.table_inputs import TableLike, as_names
@@ -225,7 +227,6 @@ def _picture(numbers: MatchNumbers) -> list[Block]:
             verdict=outcome.verdict,
             about=outcome.outcome,
             detail=f"{treated} minus {outcome.versus or control}",
-            value=valued(sized(outcome, outcome.estimate), _ends(outcome, outcome.low, outcome.high)),
             mark=mark_of(outcome),
             unit="proportion" if outcome.is_binary else "",
             margin=outcome.margin if math.isfinite(outcome.margin) else None,
@@ -373,7 +374,7 @@ def _remarks(numbers: MatchNumbers) -> Iterator[str]:
 
 
 def _first(numbers: MatchNumbers) -> Iterator[Block]:
-    """The verdict on balance, what a matching cannot show, notes, and counts."""
+    """The verdict on balance, what to do next, what a matching cannot show, notes, and counts."""
     names = [spaced(row.covariate) for row in numbers.balance]
     more = f" and {len(names) - MOST_COVARIATES} more" if len(names) > MOST_COVARIATES else ""
     several = "Covariates" if len(names) > 1 else "Covariate"
@@ -381,9 +382,25 @@ def _first(numbers: MatchNumbers) -> Iterator[Block]:
     balanced = numbers.verdict.startswith("balanced")
     verdict = Markup("<b>{}.</b>{}").format(numbers.verdict[0].upper() + numbers.verdict[1:], measured)
     yield Paragraph(verdict + ("" if balanced else _doubt(numbers)), "note" if balanced else "notice")
+    yield from listed(list(_steps(numbers)), HERE)
     yield from (Paragraph(text, "note") for text in (_LIMITS, *_notes(numbers)))
     facts = [*_counts(numbers), ("method", numbers.method), *_measured(numbers)]
     yield Folded("Images and method", (Facts(facts),))
+
+
+def _steps(numbers: MatchNumbers) -> Iterator[Step]:
+    """Closer pairs, more people, and the cause."""
+    outcomes = (f"--outcome {shlex.quote(name)}" for name in dict.fromkeys(one.outcome for one in numbers.outcomes))
+    given = numbers.method == METHOD
+    source = "--pairs PAIRS --table TABLE" if given else "--features FEATURES"
+    again = " ".join(["transect match", source, "--treatment", shlex.quote(numbers.treatment), *outcomes])
+    if not (given or numbers.verdict.startswith("balanced")):
+        yield Step("Leave out pairs that are far apart:", [f"{again} --caliper DISTANCE"])
+    if needed := max((one.pairs_needed or 0 for one in numbers.outcomes), default=0):
+        yield Step(f"Match a larger table, of about {needed:,} pairs:", [again])
+    if numbers.outcomes:
+        cause = ["transect list attributes", "transect audit MODEL --vary ATTRIBUTE"]
+        yield Step("To tell a cause from an association, set the attribute on the same subjects:", cause)
 
 
 def _doubt(numbers: MatchNumbers) -> str:

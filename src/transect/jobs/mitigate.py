@@ -14,14 +14,16 @@ from typing import Annotated, ClassVar, Final, final
 from markupsafe import Markup
 
 from transect.job import Content, Job, Option, Out, function
-from transect.mitigation.measuring import by_direction, costs_only
+from transect.mitigation.measuring import by_direction
 from transect.mitigation.numbers import Figure, MitigateNumbers, MitigationFigures
 from transect.mitigation.running import run
 from transect.mitigation.settings import Config, as_config
 from transect.mitigation.testbed import FACELESS
+from transect.reports.answer_picture import Judged, picture
 from transect.reports.blocks import Block, Facts, Paragraph, Part, Plot, Plots, Secondary
 from transect.reports.columns import Column, Form, Table, decimals, shown
 from transect.reports.drawing import svg
+from transect.reports.drawing.estimates import Mark
 from transect.reports.drawing.svg import Scale, Tick, covering, tick_text
 from transect.runs.parts import announcing_stages
 from transect.runs.wording import counted
@@ -114,6 +116,7 @@ class Mitigate(Job[MitigateNumbers]):
         return Content(
             title=numbers.title,
             question=f"What reduces leakage of {words} from the model's answers, and what does it cost?",
+            picture=_picture(numbers),
             answer=answer,
             remarks=_remarks(numbers),
             warnings=[] if numbers.finished else ["Some mitigations are not finished: rerun the command to resume."],
@@ -134,6 +137,21 @@ class Mitigate(Job[MitigateNumbers]):
 mitigate = function(Mitigate)
 
 
+def _picture(numbers: MitigateNumbers) -> list[Block]:
+    """By how much each mitigation changes Δ, those that lower it first."""
+    found = {1: "better", -1: "worse", 0: "cannot tell"}
+    rows = []
+    for sign, places in by_direction(numbers.mitigations).items():
+        for row in (numbers.mitigations[place] for place in places):
+            change = _negative(row.amplification_lost) or Figure(None, None, None)
+            value, low, high = (end and end / 100 for end in (change.estimate, change.low, change.high))
+            detail = f"change of Δ, at a cost of {_text(row.f1_lost)} points of F₁"
+            mark = Mark(x=0.0, value=value, low=low, high=high)
+            rows.append(Judged(verdict=found[sign], about=row.name, detail=detail, mark=mark))
+    meanings = {"better": "lowers Δ", "worse": "raises Δ", "cannot tell": "not decided"}
+    return picture(rows, meanings, f"Change of Δ with its {numbers.confidence} % interval")
+
+
 def _lines(numbers: MitigateNumbers) -> Iterator[str]:
     """Which pictures were used, and what was left out."""
     if numbers.split:
@@ -149,41 +167,27 @@ def _left_out(numbers: MitigateNumbers) -> str:
 
 
 def _answer(numbers: MitigateNumbers) -> list[str]:
-    """By how much each mitigation lowers Δ, what is not decided, where the model starts, and what to do next."""
+    """Which mitigation lowers Δ the most, where the model starts, and what to do next."""
     plain = numbers.mitigations[0]
     start = (
         "Without mitigation, an attacker that sees the answers guesses the class with a balanced accuracy of "
         f"{_text(plain.model_leakage)} %. Δ is {shown(_bare(plain.amplification), 'points interval')} points, at a "
         f"macro F₁ (the mean over labels) of {_text(plain.f1)} %."
     )
-    return [*_differences(numbers), start, *_next(numbers)]
+    return [_best(numbers), start, *_next(numbers)]
 
 
-def _differences(numbers: MitigateNumbers) -> Iterator[str]:
-    """The best that is shown to lower Δ, the others, those that raise it or only cost, and those still open."""
-    rows, places = numbers.mitigations, by_direction(numbers.mitigations)
-    lower, higher, rest = ([rows[place] for place in places[sign]] for sign in (1, -1, 0))
+def _best(numbers: MitigateNumbers) -> str:
+    """The mitigation that is shown to lower Δ the most; the picture has the others."""
+    rows, places = numbers.mitigations, by_direction(numbers.mitigations)[1]
     delta = (
         f"Δ is how much better an attacker guesses the class ({numbers.protected_words}) from the answers than from "
         "labels with as many random errors."
     )
-    if lower:
-        yield f"{lower[0].name} lowers Δ by {_lost(lower[0])}. {delta}"
-    else:
-        none = "No mitigation is shown to lower Δ." if len(rows) > 1 else "No mitigation was tried."
-        yield f"{none} {delta}"
-    if lower[1:]:
-        yield f"Also lower: {_listed(lower[1:])}."
-    if higher:
-        risen = (f"{row.name}, by {_text(_negative(row.amplification_lost))} points" for row in higher)
-        yield f"Raised by: {'; '.join(risen)}."
-    for row in filter(costs_only, rest):
-        yield (
-            f"{row.name} costs {_text(row.f1_lost)} points of F₁, and no gain is shown: Δ falls by "
-            f"{_text(row.amplification_lost)} points."
-        )
-    if undecided := [row for row in rest if not costs_only(row)]:
-        yield f"Not decided whether Δ falls: {_listed(undecided)}."
+    if places:
+        return f"{rows[places[0]].name} lowers Δ by {_lost(rows[places[0]])}. {delta}"
+    none = "No mitigation is shown to lower Δ." if len(rows) > 1 else "No mitigation was tried."
+    return f"{none} {delta}"
 
 
 def _text(figure: Figure | None) -> str:
@@ -195,10 +199,6 @@ def _negative(figure: Figure | None) -> Figure | None:
     if figure is None or figure.estimate is None or figure.low is None or figure.high is None:
         return figure
     return replace(figure, estimate=-figure.estimate, low=-figure.high, high=-figure.low)
-
-
-def _listed(rows: _Rows) -> str:
-    return "; ".join(f"{row.name}, by {_lost(row)}" for row in rows)
 
 
 def _lost(row: MitigationFigures) -> str:
@@ -214,10 +214,8 @@ def _next(numbers: MitigateNumbers) -> Iterator[str]:
     if seeds < 2:
         yield f"Next: one seed gives no interval: give at least three seeds (had {seeds})."
         return
-    yield (
-        f"Next: give more seeds (had {seeds}), which narrows the intervals. Until then, adopt none that is not decided "
-        "or only costs."
-    )
+    more = f"Next: give more seeds (had {seeds}), which narrows the intervals."
+    yield f"{more} Until then, adopt none that is not decided."
 
 
 def _remarks(numbers: MitigateNumbers) -> list[str]:

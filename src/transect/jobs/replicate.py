@@ -28,7 +28,7 @@ from transect.analysis.replicated.conclusions import (
 )
 from transect.analysis.replicated.replicating import replicate_runs
 from transect.job import Content, Job, Option, Out, function
-from transect.reports.answer_picture import Judged, mark_of, picture, valued
+from transect.reports.answer_picture import Judged, mark_of, picture
 from transect.reports.blocks import Block, Bullets, Folded, Heading, Paragraph, Part, Secondary
 from transect.reports.columns import Column, Table
 from transect.reports.next_steps import HERE, Step, listed
@@ -177,7 +177,6 @@ def _picture(numbers: ReplicateNumbers) -> list[Block]:
             verdict="found" if world.seen else "cannot tell" if math.isfinite(world.estimate) else "not estimable",
             about=about(finding)[0].upper() + about(finding)[1:],
             detail=f"in {world.world}",
-            value=valued(size(world.estimate, finding.unit), interval(world.low, world.high, finding.unit)),
             mark=mark_of(world),
             unit=finding.unit,
         )

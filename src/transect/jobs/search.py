@@ -287,8 +287,8 @@ def _step(numbers: SearchNumbers) -> Step:
 def _picture(numbers: SearchNumbers) -> list[Block]:
     """The rates of the regions and the overall rate."""
     named: list[_Named] = [
-        *((region.rule, region) for region in numbers.regions[:MOST]),
-        ("whole space", numbers.estimate),
+        *((region.words, region) for region in numbers.regions[:MOST]),
+        ("whole searched space", numbers.estimate),
     ]
     rates = [each for each in named if not math.isnan(each[1].rate)]
     if not rates:

@@ -115,7 +115,7 @@ def _local(wanted: TargetCheck, options: dict[str, Any], *, required: bool, json
         facts = {
             "target": opened.name,
             "task": str(opened.task),
-            "preprocessing": found.text,
+            "preprocessing": found.text or "not stated",
             "assumed": list(found.assumed),
             "input": found.numbers,
             **({"outputs": outputs, "output_name": facts_of.get("output_name")} if outputs else {}),
@@ -145,16 +145,22 @@ def _pixels(wanted: TargetCheck, faces: int = FACES) -> np.ndarray:
 
 
 def _lines(target: Target, found: ModelInput, images: Images, written: str) -> list[list[str]]:
+    from transect.reports.wording import settings_of
+    from transect.targets.capabilities import describe
+
     height, width = images.pixels.shape[1:3]
-    assumed = f"{', '.join(found.assumed)}, since nobody stated it: see --preprocess" if found.assumed else "nothing"
-    return [
+    assumed = f"{', '.join(found.assumed)}, since nobody stated it: see --preprocess" if found.assumed else ""
+    lines = [
         ["target", f"{target.name}, {target.task}"],
         ["images", f"{len(images)} of {width}x{height} pixels"],
         ["preprocessing", found.text],
         ["assumed", assumed],
-        ["the model gets", found.numbers or "not known"],
-        ["as a picture", written or f"none: {found.reason}"],
+        ["the model gets", found.numbers],
+        ["as a picture", written or (f"none: {found.reason}" if found.text else "")],
     ]  # fmt: skip
+    if not found.text:  # the model prepares its images itself: what it says of that
+        lines += [[words, value] for words, value, _ in settings_of(describe(target))]
+    return [line for line in lines if line[1]]
 
 
 def _answer(target: Target, answers: Predictions, row: int) -> str:

@@ -370,12 +370,6 @@ def by_direction(rows: Sequence[MitigationFigures]) -> dict[int, list[int]]:
     return places
 
 
-def costs_only(row: MitigationFigures) -> bool:
-    """Whether a mitigation is shown to cost F1, by its interval over seeds, and not shown to lower Δ."""
-    lost = row.f1_lost
-    return bool(lost is not None and lost.low is not None and lost.low > 0) and _direction(row.amplification_lost) < 1
-
-
 def _order(row: MitigationFigures) -> tuple[bool, float]:
     fall = None if row.amplification_lost is None else row.amplification_lost.estimate
     return row.kind == "noise", np.inf if fall is None else -fall

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from transect.records import Estimate
 from transect.reports.blocks import Block, DotPlot, Folded, Row
-from transect.reports.document import finite
+from transect.reports.document import NOT_ESTIMABLE, finite, rounded
 from transect.reports.drawing import estimates, svg
 from transect.reports.drawing.estimates import Mark
 from transect.reports.drawing.svg import tag
@@ -24,26 +24,44 @@ MOST: Final = 8
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """An effect and its verdict. about: the attribute or model; detail: levels and outcome; value: size, interval.
+    """An effect and its verdict. about: the attribute or model; detail: levels and outcome.
 
-    margin: differences up to it count as none; None where none is stated. said: the row in words, by default where it
-    lies. sized: whether it is a size, which is never below 0.
+    value: size and interval, by default those of the mark with their signs. margin: differences up to it count as none;
+    None where none is stated. said: the row in words, by default where it lies. sized: whether it is a size, which is
+    never below 0.
     """
 
     verdict: str
     about: str
     detail: str
-    value: str
     mark: Mark
+    value: str = ""
     unit: str = "proportion"
     margin: float | None = None
     said: str = ""
     sized: bool = False
 
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether it has an interval without zero."""
+        low, high = self.mark.low, self.mark.high
+        return low is not None and high is not None and not low <= 0 <= high
+
 
 def valued(estimate: str, ends: str) -> Markup:
     """The value of a row: size over interval."""
     return Markup('<span class="estimate">{}</span> <span class="range">{}</span>').format(estimate, ends)
+
+
+def _difference(mark: Mark, unit: str) -> Markup:
+    """The value of a difference."""
+    if mark.value is None:
+        return valued(NOT_ESTIMABLE, "")
+    style = effect_style(unit)
+    size = rounded(mark.value, style, signed=True)
+    points = (" point" if size[1:] == "1.0" else " points") if style == "points" else ""
+    ends = [rounded(end, style, signed=True) for end in (mark.low, mark.high) if end is not None]
+    return valued(size + points, " to ".join(ends) or "no interval")
 
 
 def mark_of(found: Estimate) -> Mark:
@@ -83,15 +101,16 @@ def _plot(rows: Sequence[Judged], change: str, name: str, key: Markup) -> DotPlo
     ticks = svg.ticks_across(scale, effect_style(rows[0].unit) == "points")
     drawn = []
     for place, row in enumerate(rows):
-        told = row.said or estimates.told(row.mark, f"{_crosses(row.mark)}: {row.verdict}")
+        told = row.said or estimates.told(row.mark, f"{_crosses(row)}: {row.verdict}")
         title = Markup("{}, {}").format(row.about, row.detail).striptags()
         track = estimates.judged_row(f"{name}-{place}", title, told, row.mark, row.verdict, scale, ticks, row.margin)
         label = Markup('<b>{}</b> <span class="change">{}</span>').format(row.about, row.detail)
-        drawn.append(Row(label, track, row.value, row.verdict in ("found", "worse", "differs", "violated")))
+        value = row.value or _difference(row.mark, row.unit)
+        drawn.append(Row(label, track, value, row.verdict in ("found", "worse", "differs", "violated")))
     return DotPlot(tag("span", change, class_="fine"), ticks, drawn, style="picture", key=key)
 
 
-def _crosses(mark: Mark) -> str:
-    if mark.low is None or mark.high is None:
+def _crosses(row: Judged) -> str:
+    if row.mark.low is None or row.mark.high is None:
         return ", without an interval"
-    return f", the interval {'includes' if mark.low <= 0 <= mark.high else 'excludes'} zero"
+    return f", the interval {'excludes' if row.excludes_zero else 'includes'} zero"

@@ -86,7 +86,7 @@ def shown(value: Any, form: Form) -> str:
         case _ if value is None:
             return ""
         case "count":
-            return f"{value:,}"
+            return f"{value:,}".replace("-", "−")
         case "number" | "percent":
             return significant(value * (100 if form == "percent" else 1))
         case "tenths":

@@ -48,8 +48,12 @@ def follow(document: Any, place: str) -> object:
     return document
 
 
-def rounded(value: float, style: Style, decimals: int = 1) -> str:
-    """The text of a number: true minus sign, no minus before zero. `decimals`: of points, percent, fixed."""
+def rounded(value: float, style: Style, decimals: int = 1, *, signed: bool = False) -> str:
+    """The text of a number: true minus sign, none before zero. decimals: of points, percent, fixed. signed: with plus.
+
+    >>> rounded(-0.0004, "points"), rounded(0.0004, "points", signed=True), rounded(0.3, "points", 0, signed=True)
+    ('0.0', '0.0', '+30')
+    """
     if style == "p":
         return probability(value)
     if style == "count":
@@ -60,7 +64,8 @@ def rounded(value: float, style: Style, decimals: int = 1) -> str:
         text = f"{value:,.0f}" if abs(value) >= 1000 and float(value).is_integer() else f"{value:z.3g}"
     else:
         text = f"{value if style == 'fixed' else 100 * value:z.{decimals}f}"
-    return text.replace("-", "−")
+    plus = "+" if signed and value > 0 and text.strip("0.") else ""
+    return plus + text.replace("-", "−")
 
 
 def decimals_for(low: float | None, high: float | None) -> int:
@@ -168,12 +173,10 @@ class Printer(ABC):
         value = self.value(place)
         if value is None:
             return Markup('<span class="none" data-source="{}">{}</span>').format(place, none)
-        shown = -value if negated else value
-        text = rounded(shown, style, decimals)
-        plus = "+" if signed and shown > 0 and text.strip("0.") else ""
+        text = rounded(-value if negated else value, style, decimals, signed=signed)
         mark = ' data-shown="negated"' if negated else ""
         source = f'value="{escape(repr(value))}" data-source="{escape(place)}"{mark}'
-        return Markup(f"<data {source}>{plus}{escape(text)}</data>")  # noqa: S704 - its values are escaped
+        return Markup(f"<data {source}>{escape(text)}</data>")  # noqa: S704 - its values are escaped
 
     def level(self, place: str) -> Markup:
         """A confidence level in per cent, with a decimal where it has one: 95, 98.8."""

@@ -6,14 +6,14 @@ A sentence is Markup whose numbers are printed by the document.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from markupsafe import Markup
 
 from transect.effects.outcomes import OF_TRUTH
 from transect.reports import album, verdicts
-from transect.reports.answer_picture import picture
+from transect.reports.answer_picture import Judged, picture
 from transect.reports.blocks import Answer, Block, Bullets, Folded, Heading, Paragraph, Part, Secondary, summary
 from transect.reports.closing_parts import computed_on_photographs
 from transect.reports.document import Document, Entry
@@ -22,11 +22,12 @@ from transect.reports.next_steps import next_steps
 from transect.reports.records import Gallery
 from transect.reports.results import StudyEntry, names_of, significant
 from transect.reports.study_parts import what_differs
-from transect.reports.verdicts import people_repeat, titled
+from transect.reports.verdicts import people_repeat, subjects_words, titled
 from transect.reports.wording import ATTRIBUTE_NOTE, correction, effect_style, listed, outcome_words, short_name
 from transect.runs.wording import spaced
 
 _MOST_NAMES: Final = 3
+_MOST_STRIPS: Final = 2
 _MOST_SENTENCES: Final = 5
 """The most verdicts of one kind on the first page."""
 _REACHED: Final = Markup(
@@ -50,20 +51,26 @@ def cautions(document: Document) -> Iterator[Block]:
 
 
 def about(document: Document) -> Paragraph:
-    """Which models, where the title does not say it, and how many images of whom they saw."""
+    """What was varied, in how many images, and which models and subjects where the title does not say it."""
     places = [document.entry("studies", number) for number in range(len(document.results.studies))]
-    shown = [
-        Markup("{}{}, {}").format(
-            Markup("{}: ").format(place.text("name")) if places[1:] else "",
-            _subjects(place),
-            place.counted("images", "image"),
-        )
-        for place in places
-    ]
+    shown = [_seen(document, place, named=bool(places[1:])) for place in places]
     names = list(dict.fromkeys(short_name(name) for place in places for name in names_of(place.row)))
     unnamed = [name for name in names if name not in document.results.title]
     whose = Markup("{}: ").format(", ".join(unnamed)) if len(unnamed) <= _MOST_NAMES and unnamed else Markup()
-    return Paragraph(whose + Markup("; ").join(shown), "fine")
+    text = whose + Markup("; ").join(shown)
+    return Paragraph(text[0].upper() + text[1:] if text[0].islower() and not whose else text, "fine")
+
+
+def _seen(document: Document, place: Entry[StudyEntry], *, named: bool) -> Markup:
+    """What the images of a study show."""
+    how = "varied" if place.row.basis == "experimental" else "observed"
+    words = listed([spaced(attribute.name) for attribute in place.row.attributes]) or "nothing"
+    told = subjects_words(place.row) in document.results.title
+    return Markup("{}{}{} {}, {}").format(
+        Markup("{}: ").format(place.text("name")) if named else "",
+        "" if told else Markup("{}, ").format(_subjects(place)),
+        words, how, place.counted("images", "image"),
+    )  # fmt: skip
 
 
 def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -> Part:
@@ -90,22 +97,20 @@ def summary_part(document: Document, shown: Gallery, sentences: verdicts.Told) -
 
 def shown_answer(document: Document) -> list[Block]:
     """The picture of the answer."""
-    return picture(verdicts.judged(document), _meanings(document), _change(document))
+    rows = verdicts.judged(document)
+    change = Markup("Change of the outcome with its {} % interval").format(document.level("/family/confidence"))
+    return picture(rows, _meanings(document, rows), change)
 
 
-def _change(document: Document) -> Markup:
-    """What the axis of the picture shows."""
-    return Markup("Change of the outcome with its {} % interval").format(document.level("/family/confidence"))
-
-
-def _meanings(document: Document) -> dict[str, str | Markup]:
-    """What the marks of the picture mean."""
-    tests = document.counted("/family/size", "test")
+def _meanings(document: Document, rows: Sequence[Judged]) -> dict[str, str | Markup]:
+    """What the marks of the picture mean; the correction, where it alone makes a row inconclusive."""
+    corrected = Markup(", after correction for {}").format(document.counted("/family/size", "test"))
+    by_it = any(row.verdict == "cannot tell" and row.excludes_zero for row in rows)
     return {
-        "found": Markup("found, after correction for {}").format(tests),
+        "found": "found" + corrected,
         "check": "reacts as it should",
         "no difference": "none larger than the margin",
-        "cannot tell": "inconclusive",
+        "cannot tell": "inconclusive" + (corrected if by_it else Markup()),
         "not judged": "not judged",
         "not estimable": "not estimable",
     }
@@ -123,17 +128,18 @@ def _listed(groups: tuple[verdicts.Group, ...]) -> list[Block]:
 
 
 def _strongest(document: Document, shown: Gallery) -> list[Block]:
-    """Images along the attribute of the first difference or interaction found, and what differs in them."""
+    """Images along the attribute of each target's first difference or interaction found, and what differs in them."""
     results = document.results
     found = [row for row in results.verdicts if row.verdict == "found" and not row.check]
     crossed = [results.interactions[row.interaction] for row in results.found_interactions]
     chosen = [(row.study, row.target, row.attribute) for row in found]
     chosen += [(row.study, row.target, name) for row in crossed for name in row.attributes]
-    for whose in chosen:
-        if strip := album.strip_along(document, shown, whose):
-            study = results.studies[document.study(whose[0])]
-            return [strip, Paragraph(what_differs(study, whose[2]), "fine")]
-    return []
+    strips: dict[str, list[Block]] = {}
+    for study, target, attribute in chosen:
+        if target not in strips and (strip := album.strip_along(document, shown, (study, target, attribute))):
+            differs = what_differs(results.studies[document.study(study)], attribute)
+            strips[target] = [strip, Paragraph(differs, "fine")]
+    return [block for blocks in list(strips.values())[:_MOST_STRIPS] for block in blocks]
 
 
 def alarms(document: Document) -> Iterator[Markup]:

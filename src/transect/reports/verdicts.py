@@ -63,12 +63,29 @@ def _row(document: Document, verdict: Verdict, effect: Effect) -> Judged:
     return Judged(
         verdict=kind_of(verdict.row.verdict, check=verdict.row.check),
         about=spaced(row.attribute).capitalize(),
-        detail=Markup("{}, {}").format(change, measured(document, verdict, _unit(document, verdict))),
+        detail=Markup("{}, {}{}").format(
+            change, measured(document, verdict, _unit(document, verdict)), _at_both_levels(document, effect)
+        ),
         value=valued(_size(effect, signed=True), ends),
         mark=Mark(x=0.0, value=row.estimate, low=row.low, high=row.high, place=f"{effect.place}/estimate"),
         unit=row.unit,
         margin=verdict.row.margin,
     )
+
+
+def _at_both_levels(document: Document, effect: Effect) -> Markup:
+    """The rates at the two levels that are compared; nothing where one is not known."""
+    row = effect.row
+    at = {
+        rate.cell[row.attribute]: document.entry("rates", place)
+        for place, rate in enumerate(document.results.rates)
+        if (whose(rate), list(rate.cell), rate.unit) == (whose(row), [row.attribute], "proportion")
+        if rate.rate is not None
+    }
+    if row.origin not in at or row.to not in at:
+        return Markup()
+    decimals = decimals_for(row.low, row.high)
+    return Markup(": {} to {} %").format(*(at[end].number("rate", "percent", decimals) for end in (row.origin, row.to)))
 
 
 def opening(document: Document, sentences: Told) -> list[Markup]:
@@ -299,18 +316,22 @@ def _constant(document: Document, verdict: Verdict, place: int) -> Markup:
 
 
 def _not_judged(document: Document) -> list[Markup]:
-    """A sentence for each target and outcome that cannot be judged, with all attributes that this is about."""
-    about: dict[tuple[Whose, str], dict[str, int]] = {}
-    for place, row in enumerate(document.results.verdicts):
-        if row.verdict == "not judged":
-            about.setdefault((whose(row), row.reason), {}).setdefault(row.attribute, place)
-    return [_doubted(document, document.entry("verdicts", min(each.values())), list(each)) for each in about.values()]
+    """A sentence for each reason for which a target cannot be judged, with all outcomes that this is about."""
+    about: dict[tuple[str, str, str], list[Verdict]] = {}
+    rows: list[Verdict] = document.entries("verdicts")
+    for each in rows:
+        if each.row.verdict == "not judged":
+            about.setdefault((each.row.study, each.row.target, each.row.reason), []).append(each)
+    return [_doubted(document, each) for each in about.values()]
 
 
-def _doubted(document: Document, verdict: Verdict, attributes: Sequence[str]) -> Markup:
-    said = Markup("Not judged: the {} by {}, because {}.")
-    names = listed([spaced(name) for name in attributes])
-    return said.format(measured(document, verdict, _unit(document, verdict)), names, verdict.text("reason"))
+def _doubted(document: Document, doubted: Sequence[Verdict]) -> Markup:
+    """That some outcomes of one target are not judged by some attributes, for one reason."""
+    by: dict[Markup, dict[str, None]] = {}
+    for each in doubted:
+        by.setdefault(measured(document, each, _unit(document, each)), {})[spaced(each.row.attribute)] = None
+    said = [Markup("the {} by {}").format(words, listed(list(names))) for words, names in by.items()]
+    return Markup("Not judged: {}, because {}.").format(listed(said), doubted[0].text("reason"))
 
 
 def _in_turn(singles: Sequence[Markup], pairs: Sequence[Markup]) -> list[Markup]:
@@ -345,7 +366,7 @@ def sentence(document: Document, index: int) -> Markup:
         case "no difference" | "cannot tell":
             return _unshown(document, verdict, effect)
         case _:
-            return _doubted(document, verdict, [verdict.row.attribute])
+            return _doubted(document, [verdict])
 
 
 def _within(document: Document, verdict: Verdict) -> Markup:

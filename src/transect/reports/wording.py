@@ -143,12 +143,11 @@ def effect_numbers(row: EstimatedEntry) -> tuple[str, str, str]:
     style = effect_style(row.unit)
     if row.estimate is None:
         return "not estimable", row.reason, "–"
-    plus = "+" if row.estimate > 0 else ""
     ends = "no interval"
     if row.low is not None and row.high is not None:
         ends = f"{rounded(row.low, style)} to {rounded(row.high, style)}"
     p = "–" if row.p_adjusted is None else rounded(row.p_adjusted, "p")
-    return plus + rounded(row.estimate, style), ends, p
+    return rounded(row.estimate, style, signed=True), ends, p
 
 
 def listed(items: Sequence[str | Markup], last: str = "and") -> Markup:

@@ -116,9 +116,14 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 
 def write_table(path: Path, rows: pa.Table) -> None:
     """Write a Parquet file so that a kill at any moment leaves either the earlier file or the new one."""
+    write_atomically(path, parquet_of(rows))
+
+
+def parquet_of(rows: pa.Table) -> bytes:
+    """A table as a Parquet file has it."""
     sink = pa.BufferOutputStream()
     pq.write_table(rows, sink)
-    write_atomically(path, sink.getvalue().to_pybytes())
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:

@@ -21,7 +21,8 @@ class ModelInput:
     """What one image becomes. assumed: the settings that nobody stated.
 
     picture: uint8 [h, w, 3], or [h, w] for one channel, with range, mean and standard deviation undone; None with the
-    reason where that is not known. numbers: shape, type and values of what the model gets. text: the preprocessing.
+    reason where that is not known. numbers: shape, type and values of what the model gets. text: the preprocessing, ""
+    where nobody states it.
     """
 
     picture: np.ndarray | None
@@ -37,7 +38,7 @@ def model_input(target: Target, pixels: UInt8[np.ndarray, "h w 3"]) -> ModelInpu
     stated = facts.get("preprocess")
     assumed = tuple(map(str, facts.get("assumed") or ()))
     if not isinstance(stated, Mapping):
-        return ModelInput(None, "the target does not say how it reads images", "", "not stated", assumed)
+        return ModelInput(None, "the target does not say how it reads images", "", "", assumed)
     text = str(stated.get("text", ""))
     if isinstance(stated.get("processor"), Mapping):
         return _of_processor(target, stated["processor"], pixels, text, assumed)

@@ -79,6 +79,25 @@ def test_options_are_the_answers():
     assert json.loads(done.stdout)["images"] == 2 * 2 * 7 + 2 * 7  # and two levels of the negative control
 
 
+@pytest.mark.parametrize(
+    ("cascade", "preset", "truth"),
+    [
+        ("frontalface_alt", "face-detector", ("face",)),
+        ("smile", "face-attribute", ("smile>0.5",)),
+        ("eye", "face-attribute", ()),
+    ],
+)
+def test_a_detector_gets_the_preset_of_what_it_finds(cascade, preset, truth):
+    fit = init_command.fitting(f"opencv:haarcascade_{cascade}")
+    assert (fit.name, tuple(fit.settings.get("truth", ()))) == (preset, truth)
+
+
+def test_a_smile_detector_is_asked_about_smiles():
+    run_here("init", "--target", "opencv:haarcascade_smile")
+    request = read_request("study.toml")
+    assert (request.preset, request.truth) == ("face-attribute", ("smile>0.5",))
+
+
 @pytest.mark.integration
 def test_the_calls_are_those_that_the_audit_announces():
     """An image takes a call for each of 3 wordings, and not one for each image."""

@@ -113,6 +113,8 @@ def test_a_technical_file_has_each_group_with_its_interval_and_marks_what_is_mis
         assert listed or not own.rates
         assert all(plain_text(limit) in said for limit in results["limits"])
         assert not re.search(r"complies|compliant|conforms to", said)
+        assert "to which the target says yes" not in said, "a detector finds, and answers no question"
+    assert "Detection rate: share of images in which the detector finds what it looks for." in said
 
 
 def test_a_card_says_the_limits_and_runs_nothing_of_a_name(results):
@@ -156,6 +158,19 @@ def test_the_command_says_what_it_wrote(run, tmp_path):
     numbers = json.loads(printed("export", str(run), "--to", "csv", "--out", str(tmp_path), "--json"))
     assert numbers["to"] == "csv"
     assert "effects.csv" in numbers["files"]
+
+
+@pytest.mark.parametrize("to", ["model-card", "latex", "csv"])
+def test_a_file_that_was_filled_in_is_never_replaced_without_being_told(run, tmp_path, to):
+    first, *_ = (tmp_path / name for name in transect.export(run, to, tmp_path).numbers.files)
+    transect.export(run, to, tmp_path)  # nothing is lost
+    text = first.read_text()
+    first.write_text(text + "filled in")
+    with pytest.raises(BadInput, match=f"{first.name}: expected a new file, found one; .* --overwrite"):
+        transect.export(run, to, tmp_path)
+    assert first.read_text() == text + "filled in"
+    transect.export(run, to, tmp_path, overwrite=True)
+    assert first.read_text() == text
 
 
 @pytest.mark.parametrize("to", ["csv", "model-card"])

@@ -136,7 +136,7 @@ class View:
         ),
     ]
     _: KW_ONLY
-    wrong: Annotated[bool, Option("Begin with the wrong answers of the first target that has some.")] = False
+    wrong: Annotated[bool, Option("Begin with wrong answers, of the first target that has some.")] = False
     port: Annotated[int, Option("Port to listen on; 0: any free port.", default=8010)] = 0
     quiet: bool = False
 

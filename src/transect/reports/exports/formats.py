@@ -19,7 +19,6 @@ from transect.reports.entries import EffectEntry
 from transect.reports.exports.result_texts import cell, effect_cells, effect_headings, level, rate_cells, tests
 from transect.reports.results import RateEntry, Results
 from transect.reports.saving import FONT, SavedFigure, saved_figures
-from transect.runs.folder import write_atomically
 from transect.texts import words_of
 
 _ESCAPES: Final = {
@@ -69,12 +68,9 @@ def latex_table(caption: str, label: str, headings: Sequence[str], rows: Sequenc
     )
 
 
-def write_latex(results: Results, out: Path) -> list[Path]:
-    """Write effects.tex and rates.tex, for a document that uses booktabs."""
-    texts = {"effects.tex": _effects(results), "rates.tex": _rates(results)}
-    for name, text in texts.items():
-        write_atomically(out / name, _HEAD + text)
-    return [out / name for name in texts]
+def latex(results: Results) -> dict[str, str]:
+    """effects.tex and rates.tex, for a document that uses booktabs."""
+    return {"effects.tex": _HEAD + _effects(results), "rates.tex": _HEAD + _rates(results)}
 
 
 _HEAD: Final = "% needs \\usepackage{booktabs}\n"
@@ -115,24 +111,20 @@ def pages_of(run: Path) -> list[Path]:
     return pages
 
 
-def write_figures(run: Path, out: Path) -> list[Path]:
-    """Write every figure of the pages; names are numbered in the order of the page.
+def figures(run: Path) -> dict[str, str | bytes]:
+    """Every figure of the pages; names are numbered in the order of the page.
 
     Raises MissingExtra without the library that makes pixels, BadInput where no page has a figure.
     """
-    figures = list(_figures(run))
-    if not figures:
+    found = list(_figures(run))
+    if not found:
         raise BadInput(f"{run}: expected a page with figures that can be saved, found none; write the page again")
-    paths = []
-    for stem, figure in figures:
-        content: dict[str, str | bytes] = {"svg": figure.svg, "png": png(figure.svg)}
+    files: dict[str, str | bytes] = {}
+    for stem, figure in found:
+        files |= {f"{stem}.svg": figure.svg, f"{stem}.png": png(figure.svg)}
         if figure.csv:
-            content["csv"] = figure.csv
-        for suffix, data in content.items():
-            path = out / f"{stem}.{suffix}"
-            write_atomically(path, data)
-            paths.append(path)
-    return paths
+            files[f"{stem}.csv"] = figure.csv
+    return files
 
 
 def _figures(run: Path) -> Iterator[tuple[str, SavedFigure]]:
@@ -175,8 +167,8 @@ _FIRST_SCREEN: Final = (
 """What a manager's page leaves out of a report: all but its first screen and its limits."""
 
 
-def write_pdf(run: Path, out: Path) -> list[Path]:
-    """Write summary.pdf: the first screen of the report on A4, printed by Chromium or Chrome.
+def pdf(run: Path) -> dict[str, bytes]:
+    """summary.pdf: the first screen of the report on A4, printed by Chromium or Chrome.
 
     Raises BadInput without a report or a browser.
     """
@@ -187,7 +179,6 @@ def write_pdf(run: Path, out: Path) -> list[Path]:
         text = (run / "report.html").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise BadInput(f"{run}: expected a report; write it: transect report {run}") from None
-    path = out / "summary.pdf"
     with tempfile.TemporaryDirectory() as folder:
         page, made = Path(folder) / "page.html", Path(folder) / "page.pdf"
         page.write_text(_SAFE + text.replace("</head>", _FIRST_SCREEN, 1), encoding="utf-8")
@@ -202,8 +193,7 @@ def write_pdf(run: Path, out: Path) -> list[Path]:
             )
         if not made.is_file():
             raise BadInput(f"{browser} made no PDF of {run / 'report.html'}; print the page from your browser instead")
-        write_atomically(path, made.read_bytes())
-    return [path]
+        return {"summary.pdf": made.read_bytes()}
 
 
 _PRINTING: Final = 120

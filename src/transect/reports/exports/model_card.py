@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Final, TypeVar
 
 from transect.reports.entries import EffectEntry, OfTarget
@@ -20,6 +19,7 @@ from transect.reports.exports.result_texts import (
     effect_cells,
     effect_headings,
     level,
+    meanings,
     outcome,
     plain_text,
     rate_cells,
@@ -28,12 +28,12 @@ from transect.reports.exports.result_texts import (
     table,
     target_rows,
     tests,
+    texts_of_models,
     to_state,
-    write_each,
     yaml,
 )
 from transect.reports.results import RateEntry, Results
-from transect.reports.wording import ATTRIBUTE_NOTE, outcome_meaning
+from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.wording import spaced
 
 Row = TypeVar("Row", bound=OfTarget)
@@ -152,16 +152,10 @@ def _factors(results: Results) -> list[str]:
 
 
 def _metrics_used(results: Results) -> list[str]:
-    kinds = {outcome(row, results): outcome_meaning(row.outcome, _task(row, results)) for row in results.rates}
-    said = [f"{name}: {meaning or 'an outcome of the user'}." for name, meaning in kinds.items()]
+    said = meanings(results.rates, results)
     rules = {t.name: t.found_rule for s in results.studies for t in s.targets if t.found_rule}
     said += [f"{name} has found what it looks for with {rule}." for name, rule in rules.items()]
     return ["## Metrics", *bullets([*said, f"Intervals have {level(results)}. {tests(results)}"])]
-
-
-def _task(row: RateEntry, results: Results) -> str:
-    studies = {study.name: study for study in results.studies}
-    return next(str(t.task) for t in studies[row.study].targets if t.name == row.target)
 
 
 def _data(results: Results) -> list[str]:
@@ -224,6 +218,6 @@ def _extreme(row: RateEntry, results: Results) -> str:
     return f"{rate} ({ends}), {cell(row, results)}"
 
 
-def write(results: Results, model: str, out: Path) -> list[Path]:
-    """Write a card for each model: model-card.md, or model-card-MODEL.md where there are several."""
-    return write_each(results, model, "model-card", card, out)
+def cards(results: Results, model: str) -> dict[str, str]:
+    """A card for each model: model-card.md, or model-card-MODEL.md where there are several."""
+    return texts_of_models(results, model, "model-card", card)

@@ -31,7 +31,6 @@ from transect.reports.exports.result_texts import (
 )
 from transect.reports.results import RateEntry, Results
 from transect.reports.wording import ATTRIBUTE_NOTE
-from transect.runs.folder import write_atomically
 from transect.runs.json_records import read_json
 
 _TASKS: Final = ("detection", "embedding")
@@ -223,7 +222,7 @@ def _rates(numbers: JsonObject, rate: str) -> list[str]:
             name,
             f"{row['group']} less {row['other']}",
             _number(row["threshold"]),
-            _points(row["estimate"]),
+            _number(row["estimate"], "points"),
             _ends(row["low"], row["high"], "points"),
             row["reason"] or "–",
         ]
@@ -301,24 +300,19 @@ def _each_group(numbers: JsonObject) -> Iterator[tuple[str, JsonObject]]:
             yield name, group
 
 
-def _number(value: float | None) -> str:
-    return _NOT if value is None else rounded(value, "plain")
+def _number(value: float | None, style: Style = "plain") -> str:
+    return _NOT if value is None else rounded(value, style, 2)
 
 
 def _share(value: float | None) -> str:
     return _NOT if value is None else rounded(value, "percent", 2) + " %"
 
 
-def _points(value: float | None) -> str:
-    return _NOT if value is None else rounded(value, "points", 2)
-
-
 def _ends(low: float | None, high: float | None, style: Style) -> str:
     """Both ends as text, each on its own where the other is missing."""
     if low is None and high is None:
         return "no interval"
-    ends = [_NOT if end is None else rounded(end, style, 2) for end in (low, high)]
-    return " to ".join(ends)
+    return " to ".join(_number(end, style) for end in (low, high))
 
 
 FILE: Final = "iso-19795-10.md"
@@ -338,19 +332,17 @@ _OPEN: Final = (
 )
 
 
-def write_variation(run: Path, out: Path) -> list[Path]:
-    """Write iso-19795-10.md from a folder of `transect recognition`, or from an audit of a detector or a recognizer.
+def variation(run: Path) -> dict[str, str]:
+    """iso-19795-10.md from a folder of `transect recognition`, or from an audit of a detector or a recognizer.
 
     Raises BadInput for another run, and for numbers of another version.
     """
-    path = out / FILE
     missing = [
         "## 8. What this run does not show",
         *bullets(["Performance elsewhere: with other people, sensors, places and thresholds."]),
         *to_state(*_OPEN, "what the differences mean for the people concerned, and what was decided"),
     ]
-    write_atomically(path, document([*_HEAD, *_body(run), *missing]))
-    return [path]
+    return {FILE: document([*_HEAD, *_body(run), *missing])}
 
 
 def _body(run: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,10 +14,17 @@ from transect.errors import BadInput
 from transect.reports.document import rounded
 from transect.reports.entries import EffectEntry, EstimatedEntry, JsonObject
 from transect.reports.results import RateEntry, Results, read
-from transect.reports.wording import correction_name, effect_numbers, outcome_words, rate_style, settings_of, unit_words
-from transect.runs.folder import slug, write_atomically, write_table
+from transect.reports.wording import (
+    correction_name,
+    effect_numbers,
+    outcome_meaning,
+    outcome_words,
+    rate_style,
+    settings_of,
+    unit_words,
+)
+from transect.runs.folder import slug
 from transect.runs.json_records import loads
-from transect.runs.table_inputs import csv_of
 from transect.runs.wording import spaced
 
 Document = Callable[[Results, str], str]
@@ -58,20 +65,19 @@ def _of_targets(results: Results, names: Collection[str]) -> Results:
     return results.model_copy(update={**of_rows, "studies": studies})
 
 
-def write_each(results: Results, name: str, stem: str, text: Document, out: Path) -> list[Path]:
-    """Write the text of each model, STEM.md of a run with one and STEM-MODEL.md of one with several.
+def texts_of_models(results: Results, name: str, stem: str, text: Document) -> dict[str, str]:
+    """The text of each model by its file, STEM.md of a run with one and STEM-MODEL.md of one with several.
 
     name: what the model is called in the text, with its own name behind it where there are several.
     """
-    found, paths = models(results), list[Path]()
+    found, texts = models(results), dict[str, str]()
     for model, own in found.items():
         called = name if name and len(found) == 1 else f"{name} ({model})" if name else model
-        path = out / (f"{stem}.md" if len(found) == 1 else f"{stem}-{slug(model)}.md")
-        if path in paths:  # names that differ in their signs alone
-            path = path.with_stem(f"{path.stem}-{len(paths) + 1}")
-        write_atomically(path, text(own, called))
-        paths.append(path)
-    return paths
+        file = stem if len(found) == 1 else f"{stem}-{slug(model)}"
+        if f"{file}.md" in texts:  # names that differ in their signs alone
+            file = f"{file}-{len(texts) + 1}"
+        texts[f"{file}.md"] = text(own, called)
+    return texts
 
 
 def target_rows(results: Results) -> list[list[str]]:
@@ -97,8 +103,17 @@ def attribute_rows(results: Results, *counts: str) -> list[list[str]]:
 
 def outcome(row: EstimatedEntry | RateEntry, results: Results) -> str:
     """What was counted, as "miss rate"."""
-    task = tasks(results).get((row.study, row.target), "")  # none of a question about two images
-    return outcome_words(row.outcome, row.unit.partition(" per ")[0], task)
+    return outcome_words(row.outcome, row.unit.partition(" per ")[0], _task(row, results))
+
+
+def meanings(rows: Iterable[RateEntry], results: Results) -> list[str]:
+    """What each outcome of some rates counts, a sentence each."""
+    found = {outcome(row, results): outcome_meaning(row.outcome, _task(row, results)) for row in rows}
+    return [f"{name.capitalize()}: {meaning or 'an outcome of the user'}." for name, meaning in found.items()]
+
+
+def _task(row: EstimatedEntry | RateEntry, results: Results) -> str:
+    return tasks(results).get((row.study, row.target), "")  # none of a question about two images
 
 
 def level(results: Results) -> str:
@@ -262,17 +277,3 @@ def _cell(value: object) -> object:
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     return value
-
-
-def write_csv(tables: Mapping[str, pa.Table], out: Path) -> list[Path]:
-    """A CSV file per table; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
-    for name, table in tables.items():
-        write_atomically(out / f"{name}.csv", csv_of(table))
-    return [out / f"{name}.csv" for name in tables]
-
-
-def write_parquet(tables: Mapping[str, pa.Table], out: Path) -> list[Path]:
-    """A Parquet file per table."""
-    for name, table in tables.items():
-        write_table(out / f"{name}.parquet", table)
-    return [out / f"{name}.parquet" for name in tables]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from transect.effects.outcomes import OF_TRUTH
@@ -21,17 +20,17 @@ from transect.reports.exports.result_texts import (
     cell,
     document,
     level,
-    outcome,
+    meanings,
     plain_text,
     rate_cells,
     table,
     target_rows,
     tests,
+    texts_of_models,
     to_state,
-    write_each,
 )
 from transect.reports.results import RateEntry, Results
-from transect.reports.wording import ATTRIBUTE_NOTE, outcome_meaning
+from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.wording import spaced
 
 MOST_FINDINGS: Final = 8
@@ -100,15 +99,13 @@ def _method(results: Results) -> list[str]:
     experimental = [study.basis == "experimental" for study in results.studies]
     set_ = "Attributes were set on the same subjects: a difference between groups is an effect of the attribute."
     observed = "Attributes were observed: groups are of different people, and a difference is an association."
-    measured = dict.fromkeys((row.outcome, outcome(row, results)) for row in _rates(results)[:MOST_ROWS])
-    meanings = [f"{words.capitalize()}: {said}." for name, words in measured if (said := outcome_meaning(name, ""))]
     versions = ", ".join(f"{study.name} {study.spec_hash}" for study in results.studies)
     return [
         "## 3. Method",
         *bullets(
             [
                 *[said for said, used in ((set_, any(experimental)), (observed, not all(experimental))) if used],
-                *meanings,
+                *meanings(_rates(results)[:MOST_ROWS], results),
                 f"Intervals have {level(results)} and treat the images of one subject as one unit. {tests(results)}",
                 f"Transect {results.transect_version}; specification of each study: {versions}.",
             ]
@@ -164,6 +161,6 @@ def _without(results: Results) -> Iterator[str]:
         yield f"{lost} effects could not be estimated; the tables of the run say why."
 
 
-def write(results: Results, model: str, out: Path, day: str = "") -> list[Path]:
-    """Write a file for each model: technical-file.md, or technical-file-MODEL.md where there are several."""
-    return write_each(results, model, "technical-file", partial(text, day=day), out)
+def files(results: Results, model: str, day: str = "") -> dict[str, str]:
+    """A text for each model: technical-file.md, or technical-file-MODEL.md where there are several."""
+    return texts_of_models(results, model, "technical-file", partial(text, day=day))

@@ -28,7 +28,7 @@ export function draw(form, about) {
   form.replaceChildren(
     element("button", { type: "button", id: "clear", disabled: !filtering(parameters).length, onclick: () => change(now => { for (const [key] of filtering(now)) now.delete(key); }) }, "Clear filters"),
     about.runs.length > 1 ? boxes("run", "Run", about.runs.map(run => [run.name, run.name, run.images])) : "",
-    targets.length ? chooser("target", "Target", targets.map(one => [one.name, shortName(one.name, targets)]), target.name) : "",
+    targets.length ? chooser("target", "Target", targets.map(one => [one.name, shortName(one.name, targets) + wrongOf(one)]), target.name) : "",
     target && shortName(target.name, targets) !== target.name ? element("p", { className: "fine whole" }, target.name) : "",
     target ? boxes("answer", "Answer", withCounts(ANSWERS, target).filter(([key]) => key === "none" || target.answer)) : "",
     target?.judged ? boxes("verdict", "Verdict", withCounts(VERDICTS, target)) : "",
@@ -44,6 +44,9 @@ function shortName(name, targets) {
   const short = one => one.split(":").pop().replace(/^haarcascade_/, "");
   return targets.filter(one => short(one.name) === short(name)).length > 1 ? name : short(name);
 }
+
+/** How many wrong answers a target has, where only such are looked at, so that none of several is overlooked. */
+const wrongOf = target => state().getAll("verdict").join() === "wrong" && target.judged ? ` (${target.counts.wrong.toLocaleString("en")} wrong)` : "";
 
 const withCounts = (options, target) => options.map(([key, words]) => [key, words, target.counts[key]]);
 
