@@ -21,6 +21,7 @@ from transect import jobs
 from transect.console.options import Command, Group
 
 _DOCSTRING: Final = re.compile(r'"""(.+?)"""', re.DOTALL)
+_RESUMES: Final = re.compile(r'^ *RESUMES_FROM: \w+ = "(.+)"$', re.MULTILINE)
 
 GROUPS: Final = {
     "datasets": "Show what a data set holds, write its labels as a table, or render a small one.",
@@ -146,6 +147,18 @@ def _paragraphs(text: str) -> str:
 def help_of(module: str) -> str:
     """The docstring of a job's module, without an import of it."""
     found = _DOCSTRING.match(_source(module))
+    return "" if found is None else found[1]
+
+
+def resumes_from(words: Sequence[str]) -> str:
+    """What an interrupted command keeps, as the file of its job states it in RESUMES_FROM; "" for nothing.
+
+    >>> resumes_from(["match", "readings", "photographs"]), resumes_from(["match"])
+    ('finished parts', '')
+    """
+    named = ("_".join(words[:2]), *words[:1])
+    module = next((each for name in named if (each := name.replace("-", "_")) in declared()), "")
+    found = _RESUMES.search(_source(module)) if module else None
     return "" if found is None else found[1]
 
 
