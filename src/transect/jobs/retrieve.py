@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from markupsafe import Markup
 
-from transect.analysis.finished_run import Run, read
+from transect.analysis.finished_run import Run, runs_in
 from transect.effects.contrasts import by_level
 from transect.effects.multiplicity import holm
 from transect.effects.retrieval import FIRST, SOURCES, FirstImages, RetrievalSkew, retrieval_skew
@@ -23,10 +23,10 @@ from transect.records import Estimate
 from transect.reports.blocks import Block, Dots, Heading, Paragraph, Part
 from transect.reports.columns import Column, Table, shown
 from transect.runs import tables as columns
-from transect.runs.layout import runs_of
 from transect.runs.parts import Progress
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted, spaced
+from transect.runs.working_folders import display_name
 from transect.targets.hf.loading import Options
 from transect.targets.hf.opening import TextImages, open_text_images
 from transect.texts import words_of
@@ -138,7 +138,7 @@ class Retrieve(Job[RetrieveNumbers]):
         started = time.perf_counter()
         asked = texts_of(self.queries)
         first = tuple(sorted({self.first} if isinstance(self.first, int) else set(self.first)))
-        studies = [read(place) for place in runs_of(Path(self.run))]
+        studies = runs_in(self.run)
         notes = [f"{study.spec.name}: {_NO_LEVELS}" for study in studies if not study.design.levels]
         studies = [study for study in studies if study.design.levels]
         if not studies:
@@ -148,7 +148,7 @@ class Retrieve(Job[RetrieveNumbers]):
         found = [each for study in studies for each in self._of_study(study, network, asked, first)]
         adjusted = holm(np.array([each.skew.p for each in found], dtype=np.float64)).tolist()
         return RetrieveNumbers(
-            run=Path(self.run).resolve().name,
+            run=display_name(self.run),
             model=network.name,
             images=sum(study.design.n_images for study in studies),
             pruned=sum(int(_pruned(study).sum()) for study in studies),
