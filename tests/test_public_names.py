@@ -4,11 +4,14 @@ import inspect
 import re
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 from places import ROOT
 
 import transect
+from transect.cli.declared import declared
+from transect.job import opened
 
 STUB = (ROOT / "src" / "transect" / "__init__.pyi").read_text()
 JOBS = [name for name in re.findall(r"^from \.jobs\.[\w.]+ import (\w+)", STUB, re.MULTILINE) if name.islower()]
@@ -32,6 +35,25 @@ def test_every_name_in_the_tables_of_the_reference_can_be_imported_as_shown():
     code = "\n".join(["import transect", *names, *imports])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_job_of_each_command_has_a_function():
+    """But that of `directions show`, whose function is `controls.learned.read_directions`, and those of a group."""
+    lacking = [
+        name
+        for name in declared()
+        if (kind := opened(name)) and not any(getattr(each, "job", None) is kind for each in _functions(name))
+    ]
+    assert lacking == ["annotate", "directions_show"], "add NAME = function(CLASS) to the file of the job"
+
+
+def _functions(name):
+    return filter(inspect.isfunction, vars(import_module(f"transect.jobs.{name}")).values())
+
+
+def test_each_job_is_called_by_its_tests():
+    tests = "".join(path.read_text() for path in ROOT.glob("tests/jobs/**/*.py"))
+    assert [name for name in JOBS if not re.search(rf'\b{name}\(|"{name}"', tests)] == []
 
 
 def test_a_job_takes_at_most_twelve_typed_arguments():

@@ -77,6 +77,13 @@ def test_in_a_rerun_only_what_ships_is_opened_without_the_readers_word(kind):
                     kinds.may_open(spec)
 
 
+@EACH
+def test_each_kind_has_tests(kind):
+    tests = "".join(path.read_text() for path in Path(__file__).parent.rglob("*.py") if path != Path(__file__))
+    spec = f"{kind.prefix}:" if kind.prefix and ":" not in kind.prefix else kind.prefix or kind.named[0].strip("*")
+    assert spec in tests or f"targets.{kind.module} " in tests
+
+
 RUNS_CODE = re.compile(
     r"\b(import_object|InferenceSession|interpreter|jit\.load|pickle\.loads?|joblib\.load)\(|(?<![.\w])(exec|eval)\("
 )
