@@ -191,10 +191,7 @@ def _truth(stated: StatedTruth) -> Truth:
 
 
 def runs_in(place: str | Path) -> list[Run]:
-    """The finished runs of a folder or an address, which sentences call by `working_folders.display_name`.
-
-    Raises CorruptedPart or BadInput (no run, or not finished).
-    """
+    """The finished runs of a folder or an address. Raises CorruptedPart or BadInput (no run, or not finished)."""
     return [read(path) for path in runs_of(working_folders.opened(place))]
 
 

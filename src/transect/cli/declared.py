@@ -151,15 +151,10 @@ def help_of(module: str) -> str:
 
 
 def resumes_from(words: Sequence[str]) -> str:
-    """What an interrupted command keeps, as the file of its job states it in RESUMES_FROM; "" for nothing.
-
-    >>> resumes_from(["match", "readings", "photographs"]), resumes_from(["match"])
-    ('finished parts', '')
-    """
-    named = ("_".join(words[:2]), *words[:1])
-    module = next((each for name in named if (each := name.replace("-", "_")) in declared()), "")
-    found = _RESUMES.search(_source(module)) if module else None
-    return "" if found is None else found[1]
+    """What an interrupted command keeps, as the file of its job states it in RESUMES_FROM; "" for nothing."""
+    named = [name.replace("-", "_") for name in ("_".join(words[:2]), *words[:1])]
+    found = [_RESUMES.search(_source(module)) for module in named if module in declared()]
+    return found[0][1] if found and found[0] else ""
 
 
 def _source(module: str) -> str:
