@@ -1,4 +1,4 @@
-"""The public names: each can be imported, is in the reference, and is typed. `support/user_calls.py` has typed calls of them."""
+"""The public names: each can be imported as the reference shows it, and is typed. `support/user_calls.py` has typed calls."""
 
 import inspect
 import re
@@ -11,6 +11,7 @@ from places import ROOT
 
 import transect
 from transect.cli.declared import declared
+from transect.job import opened
 
 STUB = (ROOT / "src" / "transect" / "__init__.pyi").read_text()
 JOBS = [name for name in re.findall(r"^from \.jobs\.[\w.]+ import (\w+)", STUB, re.MULTILINE) if name.islower()]
@@ -36,24 +37,23 @@ def test_every_name_in_the_tables_of_the_reference_can_be_imported_as_shown():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_reference_lists_every_public_name():
-    text = (ROOT / "docs" / "reference" / "python.md").read_text()
-    modules = {"effects", "generators", "targets", "testing", "__version__"}
-    missing = [name for name in transect.__all__ if name not in modules and f"`transect.{name}" not in text]
-    assert missing == [], f"docs/reference/python.md: add a row that begins with | `transect.{missing[0]}` |"
+def test_the_job_of_each_command_has_a_function():
+    """But that of `directions show`, whose function is `controls.learned.read_directions`, and those of a group."""
+    lacking = [
+        name
+        for name in declared()
+        if (kind := opened(name)) and not any(getattr(each, "job", None) is kind for each in _functions(name))
+    ]
+    assert lacking == ["annotate", "directions_show"], "add NAME = function(CLASS) to the file of the job"
 
 
-def test_the_function_of_a_job_is_public():
-    """But `same_person`, whose answers and pairs are files of one annotation."""
-    made = {
-        (module, name): call.job
-        for module in declared()
-        for name, call in vars(import_module(f"transect.jobs.{module}")).items()
-        if inspect.isfunction(call) and hasattr(call, "job")
-    }
-    missing = [pair for pair in made if pair[1] not in {*transect.__all__, "same_person"}]
-    lines = [f"from .jobs.{module} import {name} as {name}" for module, name in missing]
-    assert lines == [], "add these lines to src/transect/__init__.pyi"
+def _functions(name):
+    return filter(inspect.isfunction, vars(import_module(f"transect.jobs.{name}")).values())
+
+
+def test_each_job_is_called_by_its_tests():
+    tests = "".join(path.read_text() for path in ROOT.glob("tests/jobs/**/*.py"))
+    assert [name for name in JOBS if not re.search(rf'\b{name}\(|"{name}"', tests)] == []
 
 
 def test_a_job_takes_at_most_twelve_typed_arguments():

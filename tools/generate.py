@@ -3,7 +3,8 @@
 docs/reference/cli.md from the command line itself; docs/reference/schemas/ from the records of each job's result;
 docs/research/faceworld-figures.md and its figure from the facts that ship with FaceWorld;
 docs/reference/question-files.md from the records that read question files; docs/reference/targets.md from what the
-kinds of target declare.
+kinds of target declare; the first section of docs/reference/python.md, and the stub src/transect/__init__.pyi with the
+functions of all jobs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import typer
 
-from tools import question_keys, target_kinds
+from tools import public_names, question_keys, target_kinds
 from transect.analysis.audit_result import AuditJson
 from transect.cli.app import app
 from transect.cli.declared import declared
@@ -94,6 +95,7 @@ def pages() -> dict[Path, str]:
     facts = shipped_facts()
     figures = {PHOTOMETRY: world_page.figure(facts)} if facts else {}
     records = {question_keys.PAGE: question_keys.page(), target_kinds.PAGE: target_kinds.page()}
+    records |= {public_names.STUB: public_names.stub(), public_names.PAGE: public_names.page()}
     return {PAGE: reference(), FIGURES: world_page.page(facts), **records, **figures, **schemas()}
 
 

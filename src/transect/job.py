@@ -71,9 +71,10 @@ class Job(ABC, Generic[Numbers]):
 
     VERSION: of the JSON that its numbers make. OUT: where the command writes the page; None where a field `out` says
     it, since the work itself writes there, or where there is none. KEPT: whether the command is kept beside the page,
-    so that `transect reproduce` gives it again. FIRST_ALONE: of several processes that a launcher starts, the first
-    alone prints. quiet: no progress on standard error; a job that has none to show redeclares the field with
-    init=False, so that its function does not take it.
+    so that `transect reproduce` gives it again. RESUMES_FROM: what an interrupted command keeps, "" for nothing;
+    a literal, since it is read from the file. FIRST_ALONE: of several processes that a launcher starts, the first alone
+    prints. quiet: no progress on standard error; a job that has none to show redeclares the field with init=False, so
+    that its function does not take it.
 
     The name of the JSON and of the page is that of the class; that of the command is the module's, whose first job it
     is.
@@ -82,6 +83,7 @@ class Job(ABC, Generic[Numbers]):
     VERSION: ClassVar[int] = 1
     OUT: ClassVar[Out | None] = Out()
     KEPT: ClassVar[bool] = True
+    RESUMES_FROM: ClassVar[str] = ""
     FIRST_ALONE: ClassVar[bool] = False
     NUMBERS: ClassVar[object]
 

@@ -1,6 +1,7 @@
 """Errors that used to name a library, a number of the system or a wrong remedy: plain words, and what to do."""
 
 import os
+import re
 import socket
 import warnings
 
@@ -9,7 +10,9 @@ from commands import refused, refused_here, run_here
 
 from transect.annotation.server.listening import check_address
 from transect.cli.app import main
+from transect.cli.declared import declared, help_of, place_of, resumes_from
 from transect.errors import BadInput
+from transect.job import jobs_of
 
 AUDIT = ("audit", "audited:brightness", "--vary", "glasses=0,1", "--size", "32")
 
@@ -41,6 +44,13 @@ def test_an_interruption_says_what_is_kept(words, job, message, monkeypatch):
 
     monkeypatch.setattr(job, stop)
     assert refused(*words, code=130) == message
+
+
+def test_a_job_whose_help_says_that_it_resumes_states_what_an_interruption_keeps():
+    told = {name: " ".join([help_of(name), *(kind.__doc__ or "" for kind in jobs_of(name))]) for name in declared()}
+    resuming = [name for name, text in told.items() if re.search(r"to\s+resume", text)]
+    assert len(resuming) > 8
+    assert [name for name in resuming if not resumes_from([word for word in place_of(name) if word])] == []
 
 
 def test_a_port_in_use_is_said_with_the_ways_out():

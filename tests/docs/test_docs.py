@@ -20,10 +20,11 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 EXAMPLES = sorted(set(ROOT.glob("examples/*.py")) - {ROOT / "examples/simulated_raters.py"})  # which needs a run
 
 
-def test_command_line_reference_is_up_to_date():
-    """Every command and option with its help and default: the page is generated, and up to date."""
+def test_what_follows_from_declarations_is_up_to_date():
+    """Every command and option with its help and default, every public name, every kind of target, every schema."""
     for path, text in generate.pages().items():
-        assert path.read_text() == text, "run: python -m tools.generate"
+        assert path.is_file(), f"{path.relative_to(ROOT)} is missing; run: python -m tools.generate"
+        assert path.read_text() == text, f"{path.relative_to(ROOT)} is old; run: python -m tools.generate"
 
 
 def test_help_has_no_text_that_rich_reads_as_markup():

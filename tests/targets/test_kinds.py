@@ -1,6 +1,7 @@
 """The kinds of target: what each declares, and what follows from it."""
 
 import dataclasses
+import re
 import subprocess
 import sys
 import typing
@@ -74,6 +75,24 @@ def test_in_a_rerun_only_what_ships_is_opened_without_the_readers_word(kind):
             else:
                 with pytest.raises(BadInput, match="expected your consent"):
                     kinds.may_open(spec)
+
+
+@EACH
+def test_each_kind_has_tests(kind):
+    tests = "".join(path.read_text() for path in Path(__file__).parent.rglob("*.py") if path != Path(__file__))
+    spec = f"{kind.prefix}:" if kind.prefix and ":" not in kind.prefix else kind.prefix or kind.named[0].strip("*")
+    assert spec in tests or f"targets.{kind.module} " in tests
+
+
+RUNS_CODE = re.compile(
+    r"\b(import_object|InferenceSession|interpreter|jit\.load|pickle\.loads?|joblib\.load)\(|(?<![.\w])(exec|eval)\("
+)
+
+
+@EACH
+def test_a_kind_that_runs_the_code_of_others_says_so(kind):
+    """Then it gets a process of its own. A new way to run such code is a new name in the pattern."""
+    assert kind.trust == "code" or not RUNS_CODE.search(Path(kind.opened().__file__).read_text())
 
 
 def test_a_file_may_be_trusted_with_and_without_its_prefix():

@@ -26,7 +26,7 @@ from transect.ratings import perceived_attributes as reference
 from transect.ratings import rating_tables as ratings
 from transect.ratings.perceived_attributes import PerceivedAttribute
 from transect.records import Attribute, Design, Predictions, Task
-from transect.runs import layout, report_options
+from transect.runs import layout, report_options, working_folders
 from transect.runs import tables as columns
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.layout import is_coded, runs_of
@@ -190,9 +190,9 @@ def _truth(stated: StatedTruth) -> Truth:
     return Truth(stated.text, stated.attribute, stated.comparison, stated.value)
 
 
-def runs_in(folder: Path) -> list[Run]:
-    """The finished runs of a folder. Raises CorruptedPart or BadInput (no run, or not finished)."""
-    return [read(path) for path in runs_of(folder)]
+def runs_in(place: str | Path) -> list[Run]:
+    """The finished runs of a folder or an address. Raises CorruptedPart or BadInput (no run, or not finished)."""
+    return [read(path) for path in runs_of(working_folders.opened(place))]
 
 
 def same_images(run: Run, other: Run) -> bool:

@@ -19,31 +19,12 @@ from typing import Annotated, Any, Final, final
 import typer
 
 from transect import __version__
-from transect.cli.declared import add_commands
+from transect.cli.declared import add_commands, resumes_from
 from transect.cli.listings import datasets, listing, train
 from transect.console.options import Group, refuse_repeats
 from transect.console.results import command_name
 from transect.errors import BadInput, Interrupted, TransectError
 from transect.texts import hush_libraries, one_line, say, words_of
-
-KEEP: Final = (
-    "audit",
-    "demo",
-    "invert",
-    "mitigate",
-    "match readings",
-    "recognition",
-    "render",
-    "search",
-    "train",
-    "verify",
-)
-"""Commands and groups that keep what is done, part by part; the others write their results at the end."""
-_OTHERWISE: Final = {
-    "report": "the run is as it was: rerun the command to write the report",
-    "annotate": "answers that were stored are kept: rerun the command",
-    "targets": "answers that were paid for are kept: rerun the command",
-}
 
 
 def interrupted(arguments: Sequence[str]) -> str:
@@ -55,12 +36,10 @@ def interrupted(arguments: Sequence[str]) -> str:
     'interrupted; nothing is kept of an unfinished leakage: rerun the command to start again'
     """
     words = [word for word in arguments if not word.startswith("-")]
-    name = words[0] if words else ""
-    if name in KEEP or " ".join(words[:2]) in KEEP:
-        return "interrupted; finished parts are kept: rerun the command to resume"
-    if name in _OTHERWISE:
-        return f"interrupted; {_OTHERWISE[name]}"
-    return f"interrupted; nothing is kept of an unfinished {name or 'command'}: rerun the command to start again"
+    if kept := resumes_from(words):
+        return f"interrupted; {kept} are kept: rerun the command to resume"
+    name = words[0] if words else "command"
+    return f"interrupted; nothing is kept of an unfinished {name}: rerun the command to start again"
 
 
 @final

@@ -21,6 +21,7 @@ from transect import jobs
 from transect.console.options import Command, Group
 
 _DOCSTRING: Final = re.compile(r'"""(.+?)"""', re.DOTALL)
+_RESUMES: Final = re.compile(r'^ *RESUMES_FROM: \w+ = "(.+)"$', re.MULTILINE)
 
 GROUPS: Final = {
     "datasets": "Show what a data set holds, write its labels as a table, or render a small one.",
@@ -147,6 +148,13 @@ def help_of(module: str) -> str:
     """The docstring of a job's module, without an import of it."""
     found = _DOCSTRING.match(_source(module))
     return "" if found is None else found[1]
+
+
+def resumes_from(words: Sequence[str]) -> str:
+    """What an interrupted command keeps, as the file of its job states it in RESUMES_FROM; "" for nothing."""
+    named = [name.replace("-", "_") for name in ("_".join(words[:2]), *words[:1])]
+    found = [_RESUMES.search(_source(module)) for module in named if module in declared()]
+    return found[0][1] if found and found[0] else ""
 
 
 def _source(module: str) -> str:

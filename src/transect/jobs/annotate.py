@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from transect.annotation.exchange.incoming import Imported
     from transect.annotation.project import Project
 
+RESUMES_FROM: Final = "answers that were stored"
 Numbers = TypeVar("Numbers")
 
 

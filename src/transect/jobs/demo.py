@@ -24,6 +24,7 @@ from transect.runs.layout import STUDIES
 from transect.runs.locks import refuse_links_in
 from transect.runs.parts import announcing_stages
 
+RESUMES_FROM: Final = "finished parts"
 SMILE_NEIGHBORS: Final = 20
 """As the smile cascade is commonly used: with the detectors' default of 3 it says yes to almost every face."""
 

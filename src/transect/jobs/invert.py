@@ -107,6 +107,7 @@ class Invert(Job[InversionNumbers]):
     """
 
     OUT: ClassVar = None
+    RESUMES_FROM: ClassVar = "finished parts"
 
     images: ImagesToRead
     generator: Annotated[

@@ -67,6 +67,7 @@ class Encode(Job[EncodeNumbers]):
     """
 
     OUT: ClassVar = None
+    RESUMES_FROM: ClassVar = "finished parts"
 
     images: ImagesToRead
     generator: Annotated[

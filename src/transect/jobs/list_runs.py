@@ -93,9 +93,8 @@ def _audit(folder: Path) -> RunRow:
     targets = tuple(dict.fromkeys(target.name for spec in specs for target in spec.targets))
     question = "; ".join(dict.fromkeys(_question(spec) for spec in specs))
     results = folder / "results.json"
-    if not results.is_file():
-        return RunRow(working_folders.name_of(folder), "audit", targets, question, _progress(runs), "")
-    return RunRow(working_folders.name_of(folder), "audit", targets, question, _verdict(folder), _date(results))
+    verdict, date = (_verdict(folder), _date(results)) if results.is_file() else (_progress(runs), "")
+    return RunRow(working_folders.name_of(folder), "audit", targets, question, verdict, date)
 
 
 def _question(spec: RunSpec) -> str:

@@ -132,6 +132,7 @@ class Readings(Job[ReadingsNumbers]):
     """
 
     OUT: ClassVar = None
+    RESUMES_FROM: ClassVar = "finished parts"
 
     images: Annotated[
         str | Path | TableLike | np.ndarray | Images,

@@ -86,6 +86,7 @@ class Mitigate(Job[MitigateNumbers]):
     """
 
     OUT: ClassVar[Out | None] = None
+    RESUMES_FROM: ClassVar = "finished parts"
 
     config: Annotated[
         Config | Mapping[str, object] | str | Path,

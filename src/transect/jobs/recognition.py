@@ -194,6 +194,7 @@ class Recognition(Job[RecognitionNumbers]):
     """
 
     OUT: ClassVar = None
+    RESUMES_FROM: ClassVar = "finished parts"
 
     table: Annotated[TableLike, Option("Table with a row per image, as for transect match.", Path, opens="data")]
     identity: Annotated[str, Option("Column of the table with the identities.", opens="value")]

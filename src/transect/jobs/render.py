@@ -84,6 +84,7 @@ class Render(Job[RenderNumbers]):
     """
 
     OUT: ClassVar = None
+    RESUMES_FROM: ClassVar = "finished parts"
 
     out: Annotated[
         str | Path | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, final
+from typing import Annotated, Any, Final, final
 
 import pyarrow as pa
 import typer
@@ -28,6 +28,8 @@ from transect.runs.report_options import ReportSettings
 from transect.runs.spec import RunSpec
 from transect.runs.table_inputs import TableLike, as_names
 from transect.texts import say
+
+RESUMES_FROM: Final = "the run's tables"
 
 
 @final

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, final
@@ -13,20 +13,19 @@ import numpy as np
 from jaxtyping import Float
 from markupsafe import Markup
 
-from transect.analysis.finished_run import Run, read
+from transect.analysis.finished_run import Run, runs_in
 from transect.effects.contrasts import by_level
 from transect.effects.multiplicity import holm
 from transect.effects.retrieval import FIRST, SOURCES, FirstImages, RetrievalSkew, retrieval_skew
 from transect.errors import BadInput
 from transect.job import Content, Job, Option, Out, function
-from transect.records import Estimate
 from transect.reports.blocks import Block, Dots, Heading, Paragraph, Part
 from transect.reports.columns import Column, Table, shown
 from transect.runs import tables as columns
-from transect.runs.layout import runs_of
 from transect.runs.parts import Progress
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted, spaced
+from transect.runs.working_folders import display_name
 from transect.targets.hf.loading import Options
 from transect.targets.hf.opening import TextImages, open_text_images
 from transect.texts import words_of
@@ -138,7 +137,7 @@ class Retrieve(Job[RetrieveNumbers]):
         started = time.perf_counter()
         asked = texts_of(self.queries)
         first = tuple(sorted({self.first} if isinstance(self.first, int) else set(self.first)))
-        studies = [read(place) for place in runs_of(Path(self.run))]
+        studies = runs_in(self.run)
         notes = [f"{study.spec.name}: {_NO_LEVELS}" for study in studies if not study.design.levels]
         studies = [study for study in studies if study.design.levels]
         if not studies:
@@ -148,7 +147,7 @@ class Retrieve(Job[RetrieveNumbers]):
         found = [each for study in studies for each in self._of_study(study, network, asked, first)]
         adjusted = holm(np.array([each.skew.p for each in found], dtype=np.float64)).tolist()
         return RetrieveNumbers(
-            run=Path(self.run).resolve().name,
+            run=display_name(self.run),
             model=network.name,
             images=sum(study.design.n_images for study in studies),
             pruned=sum(int(_pruned(study).sum()) for study in studies),
@@ -320,7 +319,8 @@ def _attribute(queries: Sequence[QuerySkew], place: int) -> Iterator[Block]:
             yield Paragraph(top.reason, "note")
             continue
         yield _shares(queries, number, f"share-{place}-{number}")
-        yield Table(f"The first {top.k}", queries, list(_first_columns(queries[0], number)))
+        first = [(one, one.skew.first[number]) for one in queries]
+        yield Table(f"The first {top.k}", first, [QUERY, *map(_share, enumerate(queries[0].levels)), *SKEWS])
 
 
 def _shares(queries: Sequence[QuerySkew], number: int, name: str) -> Dots[tuple[QuerySkew, int]]:
@@ -335,19 +335,16 @@ def _shares(queries: Sequence[QuerySkew], number: int, name: str) -> Dots[tuple[
     )
 
 
-def _first_columns(example: QuerySkew, number: int) -> Iterator[Column[QuerySkew]]:
-    """The share of each level among the first K, and how unequal they are."""
+_First = tuple[QuerySkew, FirstImages]
+QUERY: Final[Column[_First]] = Column("query", lambda of: of[0].query)
+SKEWS: Final[Sequence[Column[_First]]] = (
+    Column("MaxSkew", lambda of: of[1].max_skew, "interval"),
+    Column("by chance", lambda of: of[1].max_skew_by_chance, "number"),
+    Column("p", lambda of: of[1].max_skew_p, "p"),
+    Column("tied", lambda of: of[1].tied),
+)
 
-    def of(value: Callable[[FirstImages], object]) -> Callable[[QuerySkew], object]:
-        return lambda one: value(one.skew.first[number])
 
-    def share(level: int) -> Callable[[FirstImages], Estimate]:
-        return lambda top: top.shares[level]
-
-    yield Column("query", "query")
-    for level, name in enumerate(example.levels):
-        yield Column(f"{name}, %", of(share(level)), "percent interval")
-    yield Column("MaxSkew", of(lambda top: top.max_skew), "interval")
-    yield Column("by chance", of(lambda top: top.max_skew_by_chance), "number")
-    yield Column("p", of(lambda top: top.max_skew_p), "p")
-    yield Column("tied", of(lambda top: top.tied))
+def _share(level: tuple[int, str]) -> Column[_First]:
+    """The share of a level among the first K."""
+    return Column(f"{level[1]}, %", lambda of: of[1].shares[level[0]], "percent interval")

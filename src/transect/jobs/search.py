@@ -135,6 +135,7 @@ class Search(Job[SearchNumbers]):
     """
 
     OUT: ClassVar[Out | None] = None
+    RESUMES_FROM: ClassVar = "finished parts"
 
     target: Annotated[
         TargetLike,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from transect.records import Images, Predictions
     from transect.targets.input_preview import ModelInput
 
-
+RESUMES_FROM: Final = "answers that were paid for"
 FACES: Final = 10
 """Rendered faces that a local model is asked about."""
 

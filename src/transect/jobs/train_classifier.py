@@ -52,6 +52,7 @@ class TrainClassifier(Job[ClassifierNumbers]):
 
     OUT: ClassVar = None
     KEPT: ClassVar = False
+    RESUMES_FROM: ClassVar = "finished parts"
 
     source: PicturesSource
     label: Annotated[

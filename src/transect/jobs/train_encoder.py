@@ -40,6 +40,7 @@ class TrainEncoder(Job[EncoderNumbers]):
 
     OUT: ClassVar = None
     KEPT: ClassVar = False
+    RESUMES_FROM: ClassVar = "finished parts"
 
     generator: Annotated[
         str | Path | Generator,

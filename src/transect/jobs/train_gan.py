@@ -88,6 +88,7 @@ class TrainGan(Job[GanNumbers]):
 
     OUT: ClassVar = None
     KEPT: ClassVar = False
+    RESUMES_FROM: ClassVar = "finished parts"
     FIRST_ALONE: ClassVar = True
 
     source: PicturesSource

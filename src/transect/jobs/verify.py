@@ -114,6 +114,7 @@ class Verify(Job[VerifyNumbers]):
 
     OUT: ClassVar = None
     KEPT: ClassVar = False
+    RESUMES_FROM: ClassVar = "finished parts"
 
     check: Annotated[Literal["run", "marks"], Option("What is checked: run or marks.", metavar="CHECK", argument=True)]
     _: KW_ONLY

@@ -1,7 +1,8 @@
 """From records to JSON and back: the one way there, and the way back that refuses unknown and missing keys.
 
-On the way there NaN and infinity become null. The way back stays here, since validators such as pydantic turn whole
-numbers into floating-point ones, and a run's hash is of the numbers as they were written.
+On the way there NaN and infinity become null. The way back, by which run.json and all other records are read, stays
+here and is not pydantic: that makes 3.0 of a 3 in a field of floating-point numbers, and a run's hash is of its numbers
+as they were written.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from transect.runs.wording import expectation, in_words
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """One table [[require]] of a file.
+    """A requirement on a run: one table [[require]] of a file.
 
     Of an audit, one of: margin with attribute (no difference between levels larger than it), no_worse_than (a finished
     run on the same images: neither the difference, nor without an attribute the rate, exceeds its by more than the

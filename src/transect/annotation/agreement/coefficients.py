@@ -309,12 +309,6 @@ def _alpha(counts: Float[np.ndarray, "units k"], levels: Float[np.ndarray, " k"]
     return float(1 - observed * (totals.sum() - 1) / float(totals @ apart @ totals))
 
 
-DAWID_SKENE_SOURCE: Final = (
-    "Dawid & Skene 1979, Maximum likelihood estimation of observer error-rates using the EM algorithm, "
-    "doi:10.2307/2346806"
-)
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class DawidSkene:
@@ -338,10 +332,11 @@ class DawidSkene:
 def dawid_skene(
     ratings: ArrayLike, levels: int, *, iterations: int = 200, tolerance: float = 1e-8, prior_counts: float = 0.01
 ) -> DawidSkene:
-    """Fit the model by expectation-maximization, starting from the shares of the raters' answers (1979).
+    """Fit the model by expectation-maximization, starting from the shares of the raters' answers.
 
     prior_counts: the count added to every cell of a confusion matrix, so that an answer never seen is improbable, not
-    impossible. Raises BadInput for other values than levels 0 to levels - 1.
+    impossible. Raises BadInput for other values than levels 0 to levels - 1. Source: Dawid & Skene 1979, Maximum
+    likelihood estimation of observer error-rates using the EM algorithm, doi:10.2307/2346806.
     """
     table = ratings_array(ratings)
     known = np.isfinite(table)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, final
 
 import pyarrow as pa
 import typer
@@ -28,6 +28,8 @@ from transect.texts import say
 
 if TYPE_CHECKING:
     from transect.analysis.requirements.records import Requirement
+
+RESUMES_FROM: Final = "finished parts"
 
 
 @with_options(AuditRequest)
