@@ -1,4 +1,4 @@
-"""`python -m validation world|estimators|images`: the world, the estimators and all methods on known truth."""
+"""`python -m validation world|estimators|images|portraits`: world, estimators, methods and finder on known truth."""
 
 from __future__ import annotations
 
@@ -68,6 +68,15 @@ def images(asked: argparse.Namespace) -> int:
     return 0
 
 
+def portraits(asked: argparse.Namespace) -> int:
+    """Measure the built-in finder on portraits that a person marked: points, glasses, hats, who can be edited."""
+    from validation.portraits import measure, photographs
+
+    tables = measure(photographs(asked.photographs), asked.weights)
+    _show([dict(zip(("title", "headings", "rows"), table, strict=True)) for table in tables], tables, asked.json)
+    return 0
+
+
 def _name_world(name: str) -> None:
     print(f"estimators: {name}", file=sys.stderr)
 
@@ -79,7 +88,7 @@ def _show(figures: Any, tables: Iterable[Table], as_json: bool) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m validation", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for command in (world, estimators, images):
+    for command in (world, estimators, images, portraits):
         sub = commands.add_parser(command.__name__, help=command.__doc__, description=command.__doc__)
         sub.add_argument("--json", action="store_true", help="print the figures as JSON")
         sub.set_defaults(command=command)
@@ -115,7 +124,14 @@ def _of_images(add: Any) -> None:
     add("--page", action="store_true", help="write the tables and the figure of docs/research/proving-ground.md")
 
 
-_OPTIONS = {"world": _of_world, "estimators": _of_estimators, "images": _of_images}
+def _of_portraits(add: Any) -> None:
+    from transect.marks.shipped import WEIGHTS
+
+    add("--photographs", type=Path, help="their folder; default: TRANSECT_PORTRAITS, or ../shared/photographs")
+    add("--weights", type=Path, default=WEIGHTS, help="another network of marks, from tools/marks_network.py")
+
+
+_OPTIONS = {"world": _of_world, "estimators": _of_estimators, "images": _of_images, "portraits": _of_portraits}
 
 
 def main(arguments: list[str] | None = None) -> int:

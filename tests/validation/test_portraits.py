@@ -1,0 +1,103 @@
+"""The portraits that a person marked parse and are plausible, and the measurement runs where the photographs are."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from transect.errors import BadInput
+from transect.marks.records import EYES
+from transect.marks.shipped import NetworkMarks
+from validation import portraits as module
+from validation.portraits import at_recall, cheek_ita, portraits, quarters, read
+from validation.text import columns
+
+SAMPLE = portraits()
+POINTS = np.array([one.points for one in SAMPLE])
+
+
+def _folder():
+    try:
+        return module.photographs()
+    except BadInput as error:
+        pytest.skip(str(error))
+
+
+def _finder():
+    try:
+        return NetworkMarks()
+    except BadInput as error:
+        pytest.skip(f"the network that ships is not of this architecture: {error}")
+
+
+def test_the_sample_has_a_hundred_faces_and_enough_of_each_kind():
+    assert len({one.file for one in SAMPLE}) == 100
+    counts = Counter(one.glasses for one in SAMPLE)
+    assert set(counts) == {"none", "thin", "thick"}
+    assert counts["thin"] + counts["thick"] >= 20, "recall can be estimated"
+    assert min(Counter(one.gender for one in SAMPLE).values()) >= 30
+    assert all(("glasses" in one.suits) == (one.glasses == "none") for one in SAMPLE)
+    assert sum(one.ita is None for one in SAMPLE) == 5
+
+
+def test_every_point_lies_in_the_picture_and_left_is_left():
+    assert POINTS.min() > 0
+    assert POINTS.max() < 1
+    x, y = POINTS[..., 0], POINTS[..., 1]
+    left, right = (POINTS[:, part].mean(axis=1) for part in EYES)
+    assert (left[:, 0] < right[:, 0]).all()
+    # Pairs of points that a mirror exchanges: jaw, brows, corners of the eyes, wings of the nose, corners of the mouth.
+    for first, second in ((0, 16), (4, 12), (17, 26), (21, 22), (36, 45), (39, 42), (31, 35), (48, 54), (60, 64)):
+        assert (x[:, first] < x[:, second]).all(), (first, second)
+    # From top to bottom: brows, eyes, tip of the nose, its base, upper lip, lower lip, chin.
+    middles = [y[:, 19:25].mean(axis=1), y[:, 36:48].mean(axis=1), *(y[:, k] for k in (30, 33, 51, 57, 8))]
+    assert (np.diff(middles, axis=0) > 0).all()
+    assert (np.diff(x[:, 17:27], axis=1) > 0).all(), "brows run from left to right"
+
+
+def test_faces_have_the_proportions_of_faces():
+    left, right = (POINTS[:, part].mean(axis=1) * (225, 275) for part in EYES)
+    apart = np.linalg.norm(right - left, axis=1)
+    wide = np.linalg.norm((POINTS[:, 54] - POINTS[:, 48]) * (225, 275), axis=1) / apart
+    long = np.linalg.norm((POINTS[:, 8] - POINTS[:, 27]) * (225, 275), axis=1) / apart
+    assert ((wide > 0.6) & (wide < 1.2)).all()
+    assert ((long > 1.3) & (long < 2.2)).all()
+
+
+def test_the_threshold_of_a_recall_is_the_largest_that_reaches_it():
+    shares, wears = np.array([0.9, 0.8, 0.7, 0.1, 0.75]), np.array([True, True, True, True, False])
+    # Three of four are seen from .7 on; the fourth only at .1.
+    assert at_recall(shares, wears, 0.75) == 0.7
+    assert at_recall(shares, wears, 0.76) == 0.1
+
+
+def test_quarters_are_as_large_as_each_other_and_leave_out_what_is_not_known():
+    assert quarters([4.0, 3.0, 2.0, 1.0, None]) == [3, 2, 1, 0, -1]
+
+
+def test_a_folder_without_the_photographs_is_named(tmp_path):
+    with pytest.raises(BadInput, match=module.FOLDER):
+        module.photographs(tmp_path)
+
+
+def test_ita_can_be_measured_again():
+    folder = _folder()
+    for one in SAMPLE[::10]:
+        picture = read(folder, one)
+        measured = cheek_ita(picture, one.points * (picture.shape[1], picture.shape[0]))
+        assert one.ita is None or abs(measured - one.ita) < 0.06, one.file
+
+
+@pytest.mark.slow
+def test_the_finder_can_be_measured(monkeypatch):
+    folder, finder = _folder(), _finder()
+    monkeypatch.setattr(module, "portraits", lambda: SAMPLE[::8])
+    monkeypatch.setattr(module, "NetworkMarks", lambda _: finder)
+    points, worn, usable, reliability = module.measure(folder)
+    assert "of 13 faces found" in points[0]
+    assert len(worn[2]) == 3
+    assert len(usable[2]) == 14
+    assert sum(int(row[1]) for row in reliability[2]) == 13
+    assert all(columns(table) for table in (points, worn, usable, reliability))
