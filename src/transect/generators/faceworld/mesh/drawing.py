@@ -127,35 +127,38 @@ def _wearing(scene: Scene, piece: worn.Piece, code: int, gloss: float, pose: Pos
     )
 
 
-class Seen(NamedTuple):
-    """The key light's picture of depths, and by vertex: its share that reaches the place, spread under the skin, what
-    hair leaves of it, and the share of the surroundings, in all and by color.
-    """
-
-    depth: Float[np.ndarray, "m m"]
-    spread: Float[np.ndarray, " v"]
-    left: Float[np.ndarray, " v"]
-    around: Float[np.ndarray, " v"]
-    bounced: Float[np.ndarray, "v 3"]
+def _columns(scene: Scene, first: int = 0) -> Float[np.ndarray, "w 21"]:
+    """Columns of a scene's vertices from one on, as shading.shade wants them, of what is worn in full light."""
+    found = np.zeros((len(scene.rest), 21), np.float32)
+    found[:, : shading.LIGHT] = np.concatenate([scene.rest, scene.normals, scene.posed], 1)
+    found[:, shading.LIGHT : shading.ALBEDO], found[:, 19:] = 1, 1
+    own = len(found) - len(scene.albedo)
+    found[own:, shading.ALBEDO : shading.SURFACE], found[own:, shading.SURFACE] = scene.albedo, scene.gloss
+    return found[first:]
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes) -> Seen:
-    """What vertices see of the light. lamp: the axes of its picture, the last of which leads towards it."""
+def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes) -> tuple[np.ndarray, Float[np.ndarray, "v 21"]]:
+    """The key light's picture of depths, and columns of vertices with the shares that they see of all light.
+
+    lamp: the axes of its picture, the last of which leads towards it.
+    """
     held, count, axes = asset(), len(head.rest), np.frombuffer(lamp, np.float32).reshape(3, 3)
     casting = (scene.parts == shading.SKIN) | (scene.parts == shading.HAT)
     at, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[casting]), axes)
     spread = np.empty(len(at), np.float32)
     read_shadow(at[:count], depth, _BIAS, spread[:count])
     read_shadow(at[count:], depth, 3 * _BIAS, spread[count:])
-    left, around = np.ones_like(spread), np.ones_like(spread)
+    left, seen, found = np.ones_like(spread), np.ones_like(spread), _columns(scene)
     left[:count], sky_left = hair.shade(axes[2], head.posed, head.rest)
     spread[:count] *= left[:count]
     shading.spread(spread[:count], held.starts, held.near, _SPREAD)
-    around[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(head.hollow, -0.12, 1.8)) * sky_left
+    seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(head.hollow, -0.12, 1.8)) * sky_left
     # What comes out of hollows has met skin more often, and is redder.
-    bounced = around[:, None] ** np.array([0.85, 1.08, 1.12], np.float32)
-    return Seen(depth, spread, left, np.minimum(around, 1), bounced)
+    found[:, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.85, 1.08, 1.12], np.float32)
+    found[:count, : shading.NORMAL] = held.mean
+    found[:, 16], found[:, 19], found[:, 20] = spread, np.minimum(seen, 1), left
+    return depth, found
 
 
 @remembered(KEPT, "fill_light")
@@ -165,45 +168,25 @@ def _ambient(p: Values, scene: Scene) -> Float[np.ndarray, "v 3"]:
 
 
 def _vertices(
-    p: Values, colors: Colors, seed: int, scene: Scene, seen: Seen, lamp: Float[np.ndarray, "10 3"], head: Head
+    p: Values, colors: Colors, seed: int, scene: Scene, seen: Float[np.ndarray, "v 21"], key: np.ndarray, head: Head
 ) -> Float[np.ndarray, "v 21"]:
-    """Columns of every vertex of a scene, as shading.shade wants them."""
-    held, count = asset(), len(head.rest)
-    found = _worn_vertices(p, scene, seen.spread, 0)
-    light, albedo, surface = found[:, shading.LIGHT :], found[:, shading.ALBEDO :], found[:, shading.SURFACE :]
-    found[:count, : shading.NORMAL] = held.mean
-    found[:, shading.LIGHT : shading.ALBEDO] *= seen.bounced
-    albedo[:count, :3] = skin_colors(p, colors.skin, colors.hair, seed)
-    surface[:count], surface[:, 4], surface[:, 5] = skin_surface(p), seen.around, seen.left
-    surface[:count, 1] = seen.spread[:count]
+    """Columns of vertices, in their colors and under the light of the surroundings."""
+    found, count, ambient = seen.copy(), len(head.rest), _ambient(p, scene)
+    light = found[:, shading.LIGHT : shading.ALBEDO]
+    light *= ambient
+    found[:count, shading.ALBEDO : shading.SURFACE] = skin_colors(p, colors.skin, colors.hair, seed)
+    found[:count, [15, 17, 18]] = skin_surface(p)[:, [0, 2, 3]]
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
-        light[eye, :3] = _ambient(p, scene)[eye].mean(0) * 0.75
+        light[eye] = ambient[eye].mean(0) * 0.75
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
-    side, ahead = np.abs(scene.rest[teeth, 0]), scene.rest[teeth, 2]
-    corner = np.abs(head.rest[:, 0][held.regions["lips"] > 0.5]).max()
+    side, ahead = np.abs(head.rest[teeth, 0]), head.rest[teeth, 2]
+    corner = np.abs(head.rest[:, 0][asset().regions["lips"] > 0.5]).max()
     entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2 * np.clip(3.0 - 4 * side / corner, 0.02, 1)
     inside = head.pose.rotation[:, 2]
-    mouth = ambient_of(p, np.array([inside])) + 0.75 * max(0.25, float(lamp[0] @ inside)) * lamp[2]
-    light[teeth, :3] = 1.42 * mouth * entering[:, None]
-    surface[teeth, 4] = entering
+    light[teeth] = 1.42 * (ambient_of(p, np.array([inside])) + key) * entering[:, None]
+    found[teeth, 19] = entering
     return found
-
-
-def _worn_vertices(p: Values, scene: Scene, lit: Float[np.ndarray, " w"], first: int) -> Float[np.ndarray, "w 21"]:
-    """The columns of a scene's vertices from one on, as those of what is worn. lit: shares of the key light."""
-    worn_from = len(scene.rest) - len(scene.albedo)
-    found = np.zeros((len(scene.rest), 21), np.float32)
-    found[:, : shading.NORMAL], found[:, shading.POSED : shading.LIGHT] = scene.rest, scene.posed
-    found[:, shading.NORMAL : shading.POSED], found[:, shading.LIGHT : shading.ALBEDO] = (
-        scene.normals,
-        _ambient(p, scene),
-    )
-    found[worn_from:, shading.ALBEDO : shading.SURFACE] = scene.albedo
-    surface = found[:, shading.SURFACE :]
-    surface[worn_from:, 0], surface[:, 4:] = scene.gloss, 1
-    surface[first:, 1] = lit
-    return found[first:]
 
 
 def _from_lamp(
@@ -257,19 +240,21 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     """The picture before the camera, samples_of(size) points across each pixel of the background."""
     size, head, lamp = len(background) * samples_of(len(background)), head_of(p), _lamp(p, seed)
     scene, hair, axes = _scene(p, head, colors.hat.tobytes()), hair_of(p, head, size), lamp[6:9]
-    seen = _seen(scene, head, hair, axes.tobytes())
-    vertices, full, lens = _vertices(p, colors, seed, scene, seen, lamp, head), scene, None
+    shadow, seen = _seen(scene, head, hair, axes.tobytes())
+    entering = 0.75 * max(0.25, float(lamp[0] @ head.pose.rotation[:, 2])) * lamp[2]
+    vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, head.rest)
         full = _wearing(scene, frame, shading.FRAME, 0.10, head.pose)
-        lit = np.empty(len(frame.points), np.float32)
-        read_shadow(_at_lamp(full.posed[-len(lit) :], axes), seen.depth, 3 * _BIAS, lit)
-        vertices = np.concatenate([vertices, _worn_vertices(p, full, lit, len(vertices))])
+        added, lit = _columns(full, len(vertices)), np.empty(len(frame.points), np.float32)
+        read_shadow(_at_lamp(full.posed[len(vertices) :], axes), shadow, 3 * _BIAS, lit)
+        added[:, shading.LIGHT : shading.ALBEDO], added[:, 16] = ambient_of(p, full.normals[len(vertices) :]), lit
+        vertices = np.concatenate([vertices, added])
     buffers, solid = _rasterized(scene, full, head.pose, size)
     picture, label = np.empty((size, size, 3), np.float32), np.zeros((size, size), np.uint8)
     enlarge(np.ascontiguousarray(background, np.float32), picture)
     shading.shade(
-        buffers.nearest, buffers.depth, buffers.weights, full.faces, full.parts, vertices, lamp, seen.depth,
+        buffers.nearest, buffers.depth, buffers.weights, full.faces, full.parts, vertices, lamp, shadow,
         _eyes(p, colors, head), _cloth(p, colors), _look(p, size), shading.pores(), picture, label,
         np.empty((9, 21), np.float32), np.zeros((4, size), np.int32),
     )  # fmt: skip

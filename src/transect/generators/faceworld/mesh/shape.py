@@ -252,7 +252,7 @@ def rest_shape(p: Values) -> Float[np.ndarray, "v 3"]:
 @functools.lru_cache(maxsize=64)
 def _blended(weighing: bytes) -> Float[np.ndarray, "v 3"]:
     """Computed once for pictures that differ in other things."""
-    held, found = asset(), np.frombuffer(weighing, np.float32)
+    held, found = asset(), np.frombuffer(weighing, np.float32).copy()
     still = np.empty_like(held.mean)
     neutral = found.copy()
     moving = _first_unit()

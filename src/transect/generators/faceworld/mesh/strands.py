@@ -137,18 +137,10 @@ def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, s
     points = np.empty_like(groom.strands[:count])
     screen, counts = np.empty_like(points), np.empty(count, np.int32)
     place_strands(
-        groom.strands[:count],
-        groom.roots[:count],
-        groom.weights[:count],
-        shift,
-        strands.stretch[:count].astype(np.float32),
-        strands.spans[:count],
-        *pose.numbers(size),
-        detail,
-        points,
-        screen,
-        counts,
-    )
+        groom.strands[:count], groom.roots[:count], groom.weights[:count], shift,
+        strands.stretch[:count].astype(np.float32), strands.spans[:count], *pose.numbers(size), detail,
+        points, screen, counts,
+    )  # fmt: skip
     return Placed(strands, points, screen, counts, kept)
 
 
