@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +16,7 @@ from transect.generators.faceworld.attributes import ATTRIBUTES
 from transect.generators.faceworld.canvas import canvas_of
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.chance import Stream, exogenous_noise, fine_noise, generator
+from transect.generators.faceworld.mesh.shape import remembered
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.renderer import Tile, radiance
 from transect.generators.faceworld.world import FaceWorld
@@ -180,3 +184,48 @@ def test_a_head_that_rows_share_is_that_of_each():
     for part, alone in zip(pictures.reshape(3, n, 32, 32, 3), ends, strict=True):
         for attribute, picture, own in zip(ATTRIBUTES, part, world.render(alone).pixels, strict=True):
             np.testing.assert_array_equal(picture, own, err_msg=attribute.name)
+
+
+def test_a_remembered_step_sees_only_the_values_that_it_names():
+    seen = []
+
+    @remembered(2, "a")
+    def step(p, key):
+        seen.append((p, key))
+        return p["a"]
+
+    assert step({"a": 1.0, "b": 2.0}, 7) == step({"a": 1.0, "b": 3.0}, 7) == 1.0
+    assert seen == [({"a": 1.0}, 7)]  # "b" is not there, and the second answer is the first
+    assert math.copysign(1, step({"a": 0.0}, 7)) == 1
+    assert math.copysign(1, step({"a": -0.0}, 7)) == -1  # equal numbers of other bits are other values
+    assert step({"a": 1.0}, 8) == 1.0
+    assert len(seen) == 4
+
+
+_CELLS = """
+import hashlib
+from transect.generators.faceworld.world import FaceWorld
+world = FaceWorld(48, threads=1)
+cells = {"smile": [0.0, 1.0, 0.0, 0.0, 0.0, 0.0], "skin_tone": [3.0, 3.0, 9.0, 3.0, 3.0, 3.0],
+         "glasses": [0.0, 0.0, 0.0, 2.0, 0.0, 0.0], "hat": [0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+         "yaw": [5.0, 5.0, 5.0, 5.0, 5.0, -20.0]}
+latents = world.set(world.sample([31]).repeat(6), cells)
+def digests(rows):
+    return [hashlib.sha256(picture).hexdigest() for picture in world.render(latents.take(rows)).pixels]
+"""
+
+
+@pytest.mark.integration
+def test_a_fresh_process_draws_what_one_with_kept_answers_draws():
+    """Steps keep their last answers: here those of other cells and subjects, there none."""
+    held = {}
+    exec(_CELLS, held)
+    world = held["world"]
+    world.render(world.sample([31, 32, 31, 33]))
+    warm = held["digests"]([0, 3, 1, 0, 4, 2, 5, 0, 3])
+    assert (warm[3], warm[7], warm[8]) == (warm[0], warm[0], warm[1])
+    assert len(set(warm)) == 6
+    for row, place in ((3, 1), (5, 6)):
+        code = _CELLS + f"print(digests([{row}])[0])"
+        fresh = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+        assert fresh.stdout.strip() == warm[place]

@@ -6,6 +6,7 @@ variance; gain amplifies both. Source of the noise model: Foi et al. 2008, doi:1
 
 from __future__ import annotations
 
+import functools
 import io
 
 import numpy as np
@@ -40,6 +41,7 @@ cameras are, so that faces keep the contrast of their shading. Of the family of 
 reproduction for digital images, of which s = 1 is equation 3."""
 
 
+@functools.lru_cache(maxsize=4)
 def sensor_noise(seed: int, size: int) -> Float[np.ndarray, "3 size size"]:
     """Standard normal numbers: one draw per photosite, the subject's own."""
     return fine_noise(seed, Stream.SENSOR, 3 * size * size).reshape(3, size, size)

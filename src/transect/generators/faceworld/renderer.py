@@ -5,6 +5,7 @@ A person is drawn row by row on the CPU; background and camera are computed for 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,13 +14,14 @@ import torch
 from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
+from transect.generators.faceworld.attributes import BACKGROUNDS
 from transect.generators.faceworld.camera import defocus, expose, sensor_noise
 from transect.generators.faceworld.canvas import Canvas, draw_lattices
 from transect.generators.faceworld.mesh import shading
 from transect.generators.faceworld.mesh.asset import asset
 from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, samples_of
 from transect.generators.faceworld.mesh.kernels import shrink
-from transect.generators.faceworld.mesh.shape import Values, face_vertices, pose_of, rest_shape
+from transect.generators.faceworld.mesh.shape import Values, face_vertices, head_of, pose_of, rest_shape
 from transect.generators.faceworld.rows import Rows
 from transect.generators.faceworld.scene import background
 
@@ -91,7 +93,18 @@ def radiance(tile: Tile, blurred: bool = False) -> Tensor:
 
 def _behind(tile: Tile) -> Tensor:
     """What lies behind the people."""
-    return background(tile.canvas, tile.p, draw_lattices(tile.seeds, tile.canvas.device)).contiguous()
+    sun, tints = tile.p.host("sin_light_azimuth", *BACKGROUNDS).T, tile.p["backdrop"].cpu().numpy()
+    keys = zip(tile.seeds, sun, tints, strict=True)
+    return torch.cat([_far(tile.canvas, seed, values.tobytes(), tint.tobytes()) for seed, values, tint in keys])
+
+
+@functools.lru_cache(maxsize=4)
+def _far(canvas: Canvas, seed: int, values: bytes, tint: bytes) -> Tensor:
+    """Computed once for pictures of a subject that differ before it."""
+    columns = np.frombuffer(values, np.float32)[:, None]
+    scalars = dict(zip(("sin_light_azimuth", *BACKGROUNDS), columns, strict=True))
+    rows = Rows(scalars, {"backdrop": np.frombuffer(tint, np.float32)[None]}, canvas.device)
+    return background(canvas, rows, draw_lattices([seed], canvas.device)).contiguous()
 
 
 def _drawings(tile: Tile, behind: Float[np.ndarray, "b 3 s s"]) -> Iterator[Drawing]:
@@ -115,8 +128,8 @@ def face_boxes(tile: Tile) -> Float[np.ndarray, "b 4"]:
     """x0, y0, x1, y1 in pixels around the visible face: hairline to chin, cheek to cheek."""
     size, found = tile.canvas.size, []
     for person in people(tile):
-        pose = pose_of(person.values)
-        at = pose.project(pose.turn(rest_shape(person.values)[face_vertices()]), size)[:, :2]
+        head = head_of(person.values)
+        at = head.pose.project(head.posed[face_vertices()], size)[:, :2]
         found.append([*at.min(0), *at.max(0)])
     return np.array(found, dtype=np.float64).clip(0, size)
 

@@ -14,7 +14,7 @@ from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.hair import balding, beard_density, beard_regions, hairline
 from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, SKIN, TONGUE, UPPER_TEETH
-from transect.generators.faceworld.mesh.shape import Values
+from transect.generators.faceworld.mesh.shape import KEPT, Values, remembered
 
 KEY, AMBIENT, FILL, WRAP = 1.40, 0.23, 1.16, (0.22, 0.08, 0.05)
 """Irradiance of key light, surroundings and all the fill light; how far red, green and blue light creep around."""
@@ -85,6 +85,17 @@ def skin_colors(
     p: Values, skin: Float[np.ndarray, " 3"], hair: Float[np.ndarray, " 3"], seed: int
 ) -> Float[np.ndarray, "v 3"]:
     """Albedo of every vertex of the head."""
+    through = 0.015 + 0.10 * (p["hair_style"] == 1) * max(1 - 2.5 * p["hair_length"], 0)
+    return _skin_colors(p, skin.tobytes(), hair.tobytes(), seed, through)
+
+
+@remembered(
+    KEPT, "skin_tone", "complexion", "makeup", "old", "face_shape", "hair_style", "baldness", "facial_hair",
+    "facial_hair_style", "lipstick", "sclera",
+)  # fmt: skip
+def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: float) -> Float[np.ndarray, "v 3"]:
+    """Computed once for pictures that differ in other things."""
+    skin, hair = np.frombuffer(of_skin, np.float32), np.frombuffer(of_hair, np.float32)
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
     blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
@@ -107,7 +118,6 @@ def skin_colors(
         1 - np.clip((zone.balding - 1.02 + 0.95 * p["baldness"]) * 6, 0, 1) * (p["baldness"] > 0)
     )
     scalp = zone.scalp * (0.10 + 0.80 * grown)
-    through = 0.015 + 0.10 * (p["hair_style"] == 1) * max(1 - 2.5 * p["hair_length"], 0)
     color = color + (0.50 * hair + through * skin - color) * scalp[:, None]
     style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
     bearded = (0.42 if style == "stubble" else 0.85) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]
@@ -132,6 +142,7 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
     return color
 
 
+@remembered(KEPT, "old", "lipstick", "hair_style")
 def skin_surface(p: Values) -> Float[np.ndarray, "v 6"]:
     """Gloss, room for the spread share of key light, lips, the inside of the mouth, and room for what is seen."""
     zone = zones()

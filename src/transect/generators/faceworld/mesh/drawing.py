@@ -14,15 +14,25 @@ from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface
 from transect.generators.faceworld.mesh.kernels import enlarge, find_normals, rasterize, read_shadow
-from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values, face_vertices, pose_of, rest_shape
-from transect.generators.faceworld.mesh.strands import Hair
+from transect.generators.faceworld.mesh.shape import (
+    KEPT,
+    VIEW,
+    Head,
+    Pose,
+    Values,
+    face_vertices,
+    head_of,
+    remembered,
+    solid_faces,
+)
+from transect.generators.faceworld.mesh.strands import Hair, hair_of
 
 _SHADOW = 200
 _SHADOW_VIEW, _BIAS = 6.0, 0.05
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 """What a camera's white balance leaves of a warm light, as in most portraits: it discounts most of it."""
 _NECKLINE = {"crew neck": -2.62, "v-neck": -2.50, "shirt": -2.45, "turtleneck": -2.12}
-_HOLLOWS, _SPREAD = 7, 4
+_SPREAD = 4
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
 
 
@@ -72,115 +82,129 @@ def samples_of(size: int) -> int:
     return 4 if size <= 64 else 2
 
 
-@functools.cache
-def _solid() -> tuple[Int32[np.ndarray, "f 3"], UInt8[np.ndarray, " f"]]:
-    """Faces without lashes, which are drawn as strands, and their parts."""
-    held = asset()
-    kept = held.parts != shading.LASH
-    return np.ascontiguousarray(held.faces[kept]), held.parts[kept]
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """What is rasterized of a head and what it wears: points at rest and posed, their normals, faces and parts.
 
-
-class Scene(NamedTuple):
-    """All that is rasterized: points at rest and posed, faces, parts, albedo and surface of the points."""
+    albedo, gloss: of the points that are worn, which follow those of the head.
+    """
 
     rest: Float[np.ndarray, "v 3"]
     posed: Float[np.ndarray, "v 3"]
+    normals: Float[np.ndarray, "v 3"]
     faces: Int32[np.ndarray, "f 3"]
     parts: UInt8[np.ndarray, " f"]
-    albedo: Float[np.ndarray, "v 3"]
-    surface: Float[np.ndarray, "v 6"]
+    albedo: Float[np.ndarray, "w 3"]
+    gloss: Float[np.ndarray, " w"]
 
 
-def _scene(
-    p: Values, colors: Colors, seed: int, rest: Float[np.ndarray, "v 3"], pose: Pose
-) -> tuple[Scene, worn.Piece | None]:
-    """The head with what it wears, and the lenses."""
-    faces, parts = _solid()
-    places, triangles, codes = [rest], [faces], [parts]
-    albedo, surface = [skin_colors(p, colors.skin, colors.hair, seed)], [skin_surface(p)]
-    pieces, lens = [], None
+@remembered(KEPT, "hat", "hat_room", "face_mask", "earrings")
+def _scene(p: Values, head: Head, cloth: bytes, seed: int) -> Scene:
+    """The head with what it wears but glasses."""
+    nothing = np.zeros((0, 3), np.float32)
+    scene = Scene(head.rest, head.posed, head.normals, *solid_faces(), nothing, nothing[:, 0])
     if p["hat"] > 0:
-        pieces.append((worn.hat(p, rest, colors.hat), shading.HAT, 0.0))
+        scene = _wearing(scene, worn.hat(p, head.rest, np.frombuffer(cloth, np.float32)), shading.HAT, 0.0, head.pose)
     if p["face_mask"] > 0:
-        pieces.append((worn.face_mask(rest, int(p["face_mask"]), seed), shading.FACE_MASK, 0.0))
+        mask = worn.face_mask(head.rest, int(p["face_mask"]), seed)
+        scene = _wearing(scene, mask, shading.FACE_MASK, 0.0, head.pose)
     if p["earrings"] > 0:
-        pieces.append((worn.earrings(rest), shading.EARRING, 0.8))
-    if p["glasses"] > 0:  # last, as _rasterized expects
-        frame, lens = worn.spectacles(p, rest)
-        pieces.append((frame, shading.FRAME, 0.10))
-    start = len(rest)
-    for piece, code, gloss in pieces:
-        places.append(piece.points)
-        triangles.append(piece.faces + start)
-        codes.append(np.full(len(piece.faces), code, np.uint8))
-        albedo.append(piece.albedo)
-        surface.append(np.tile(np.array([gloss, 0, 0, 0, 1, 1], np.float32), (len(piece.points), 1)))
-        start += len(piece.points)
-    every = np.concatenate(places).astype(np.float32)
-    parts_ = np.concatenate(codes)
-    joined = np.ascontiguousarray(np.concatenate(triangles), dtype=np.int32)
-    scene = Scene(every, pose.turn(every), joined, parts_, np.concatenate(albedo), np.concatenate(surface))
-    return scene, lens
+        scene = _wearing(scene, worn.earrings(head.rest), shading.EARRING, 0.8, head.pose)
+    return scene
 
 
-def _lit(
-    p: Values, scene: Scene, normals: Float[np.ndarray, "v 3"], lamp: Float[np.ndarray, "10 3"], pose: Pose, hair: Hair
-) -> tuple[np.ndarray, Float[np.ndarray, "m m"]]:
-    """Light of the surroundings on every vertex, and the key light's picture of depths.
+def _wearing(scene: Scene, piece: worn.Piece, code: int, gloss: float, pose: Pose) -> Scene:
+    posed = pose.turn(piece.points)
+    normals = np.empty_like(posed)
+    find_normals(posed, piece.faces, normals)
+    return Scene(
+        np.concatenate([scene.rest, piece.points]),
+        np.concatenate([scene.posed, posed]),
+        np.concatenate([scene.normals, normals]),
+        np.concatenate([scene.faces, piece.faces + np.int32(len(scene.rest))]),
+        np.concatenate([scene.parts, np.full(len(piece.faces), code, np.uint8)]),
+        np.concatenate([scene.albedo, piece.albedo]),
+        np.concatenate([scene.gloss, np.full(len(posed), gloss, np.float32)]),
+    )
 
-    Writes into the scene's surface how much of either a vertex sees.
+
+def _columns(scene: Scene, first: int = 0) -> Float[np.ndarray, "w 21"]:
+    """Columns of a scene's vertices from one on, as shading.shade wants them, of what is worn in full light."""
+    found = np.zeros((len(scene.rest), 21), np.float32)
+    found[:, : shading.LIGHT] = np.concatenate([scene.rest, scene.normals, scene.posed], 1)
+    found[:, shading.LIGHT : shading.ALBEDO], found[:, 19:] = 1, 1
+    own = len(found) - len(scene.albedo)
+    found[own:, shading.ALBEDO : shading.SURFACE], found[own:, shading.SURFACE] = scene.albedo, scene.gloss
+    return found[first:]
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes, mask: int) -> tuple[np.ndarray, Float[np.ndarray, "v 21"]]:
+    """The key light's picture of depths, and columns of vertices with the shares that they see of all light.
+
+    lamp: the axes of its picture, the last of which leads towards it. mask: the kind that is worn, or 0.
     """
-    held, count = asset(), len(asset().mean)
-    depth, shadow = _shadow(scene, lamp)
-    scene.surface[:count, 5], sky_left = hair.shade(scene.posed[:count], scene.rest[:count])
-    shadow[:count] *= scene.surface[:count, 5]
-    hollow = np.empty(count, np.float32)
-    room = np.empty((2, count, 3), np.float32)
-    shading.find_hollows(scene.posed[:count], normals[:count], held.starts, held.near, _HOLLOWS, room, hollow)
-    seen = np.ones(len(scene.posed), np.float32)
-    seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(hollow, -0.12, 1.8)) * sky_left
-    if p["face_mask"] > 0:
-        seen[:count] *= worn.beside_mask(int(p["face_mask"]))
-    spread = np.ascontiguousarray(shadow[:count])
-    shading.spread(spread, held.starts, held.near, _SPREAD)
-    scene.surface[:, 1], scene.surface[:, 4] = shadow, np.minimum(seen, 1)
-    scene.surface[:count, 1] = spread
+    held, count, axes = asset(), len(head.rest), np.frombuffer(lamp, np.float32).reshape(3, 3)
+    casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK))
+    at, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[casting]), axes)
+    spread = np.empty(len(at), np.float32)
+    read_shadow(at[:count], depth, _BIAS, spread[:count])
+    read_shadow(at[count:], depth, 3 * _BIAS, spread[count:])
+    left, seen, found = np.ones_like(spread), np.ones_like(spread), _columns(scene)
+    left[:count], sky_left = hair.shade(axes[2], head.posed, head.rest)
+    spread[:count] *= left[:count]
+    shading.spread(spread[:count], held.starts, held.near, _SPREAD)
+    seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(head.hollow, -0.12, 1.8)) * sky_left
+    if mask > 0:
+        seen[:count] *= worn.beside_mask(mask)
     # What comes out of hollows has met skin more often, and is redder.
-    bounced = seen[:, None] ** np.array([0.85, 1.08, 1.12], np.float32)
-    light = (ambient_of(p, normals) * bounced).astype(np.float32)
+    found[:, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.85, 1.08, 1.12], np.float32)
+    found[:count, : shading.NORMAL] = held.mean
+    found[:, 16], found[:, 19], found[:, 20] = spread, np.minimum(seen, 1), left
+    return depth, found
+
+
+@remembered(KEPT, "fill_light")
+def _ambient(p: Values, scene: Scene) -> Float[np.ndarray, "v 3"]:
+    """Light of the surroundings on every vertex, without occlusion."""
+    return ambient_of(p, scene.normals)
+
+
+def _vertices(
+    p: Values, colors: Colors, seed: int, scene: Scene, seen: Float[np.ndarray, "v 21"], key: np.ndarray, head: Head
+) -> Float[np.ndarray, "v 21"]:
+    """Columns of vertices, in their colors and under the light of the surroundings."""
+    found, count, ambient = seen.copy(), len(head.rest), _ambient(p, scene)
+    light = found[:, shading.LIGHT : shading.ALBEDO]
+    light *= ambient
+    found[:count, shading.ALBEDO : shading.SURFACE] = skin_colors(p, colors.skin, colors.hair, seed)
+    found[:count, [15, 17, 18]] = skin_surface(p)[:, [0, 2, 3]]
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
-        light[eye] = ambient_of(p, normals[eye]).mean(0) * 0.75
+        light[eye] = ambient[eye].mean(0) * 0.75
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
-    side, ahead = np.abs(scene.rest[teeth, 0]), scene.rest[teeth, 2]
-    corner = np.abs(scene.rest[:count, 0][held.regions["lips"] > 0.5]).max()
+    side, ahead = np.abs(head.rest[teeth, 0]), head.rest[teeth, 2]
+    corner = np.abs(head.rest[:, 0][asset().regions["lips"] > 0.5]).max()
     entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2 * np.clip(3.0 - 4 * side / corner, 0.02, 1)
-    facing = max(0.25, float(lamp[0] @ pose.rotation[:, 2]))
-    light[teeth] = 1.42 * (ambient_of(p, np.array([pose.rotation[:, 2]])) + 0.75 * facing * lamp[2]) * entering[:, None]
-    scene.surface[teeth, 4] = entering
-    return light, depth
-
-
-def _shadow(scene: Scene, lamp: Float[np.ndarray, "10 3"]) -> tuple[Float[np.ndarray, "m m"], Float[np.ndarray, " v"]]:
-    """The key light's picture of depths, and the share of its light that reaches every vertex."""
-    casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK))
-    seen, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[casting]), lamp[6:9])
-    lit = np.empty(len(seen), np.float32)
-    own = len(asset().mean)
-    read_shadow(seen[:own], depth, _BIAS, lit[:own])
-    read_shadow(seen[own:], depth, 3 * _BIAS, lit[own:])
-    return depth, lit
+    inside = head.pose.rotation[:, 2]
+    light[teeth] = 1.42 * (ambient_of(p, np.array([inside])) + key) * entering[:, None]
+    found[teeth, 19] = entering
+    return found
 
 
 def _from_lamp(
     points: Float[np.ndarray, "v 3"], casting: Int32[np.ndarray, "f 3"], axes: Float[np.ndarray, "3 3"]
 ) -> tuple[Float[np.ndarray, "v 3"], Float[np.ndarray, "m m"]]:
-    turned, scale = points @ axes.T, _SHADOW / _SHADOW_VIEW
-    seen = np.stack([_SHADOW / 2 + turned[:, 0] * scale, _SHADOW / 2 - (turned[:, 1] + 0.3) * scale, turned[:, 2]], 1)
-    seen = seen.astype(np.float32)
-    buffers = Buffers.empty(_SHADOW)
+    seen, buffers = _at_lamp(points, axes), Buffers.empty(_SHADOW)
     rasterize(seen, casting, *buffers)
     return seen, buffers.depth
+
+
+def _at_lamp(points: Float[np.ndarray, "v 3"], axes: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "v 3"]:
+    """Where points lie in the lamp's picture, and their depth."""
+    turned, scale = points @ axes.T, _SHADOW / _SHADOW_VIEW
+    seen = np.stack([_SHADOW / 2 + turned[:, 0] * scale, _SHADOW / 2 - (turned[:, 1] + 0.3) * scale, turned[:, 2]], 1)
+    return seen.astype(np.float32)
 
 
 def shadow_of(
@@ -193,6 +217,7 @@ def shadow_of(
     return lit
 
 
+@remembered(KEPT, "light_azimuth", "light_elevation")
 def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:
     """The lights, as shading.shade wants them; how hard the key light is and what shines from behind are the seed's."""
     draws = np.random.Generator(np.random.Philox(key=[seed, 11])).random(4)
@@ -216,47 +241,56 @@ def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:
 
 def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s s 3"]) -> Drawing:
     """The picture before the camera, samples_of(size) points across each pixel of the background."""
-    size = len(background) * samples_of(len(background))
-    rest, pose = rest_shape(p), pose_of(p)
-    scene, lens = _scene(p, colors, seed, rest, pose)
-    normals = np.empty_like(scene.posed)
-    find_normals(scene.posed, scene.faces, normals)
-    lamp = _lamp(p, seed)
-    hair = Hair(p, rest - asset().mean, pose, lamp[0], size)
-    light, depth = _lit(p, scene, normals, lamp, pose, hair)
-    buffers, solid = _rasterized(scene, pose, size)
+    size, head, lamp = len(background) * samples_of(len(background)), head_of(p), _lamp(p, seed)
+    scene, hair, axes = _scene(p, head, colors.hat.tobytes(), seed), hair_of(p, head, size), lamp[6:9]
+    shadow, seen = _seen(scene, head, hair, axes.tobytes(), int(p["face_mask"]))
+    entering = 0.75 * max(0.25, float(lamp[0] @ head.pose.rotation[:, 2])) * lamp[2]
+    vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
+    if p["glasses"] > 0:
+        frame, lens = worn.spectacles(p, head.rest)
+        full = _wearing(scene, frame, shading.FRAME, 0.10, head.pose)
+        added, lit = _columns(full, len(vertices)), np.empty(len(frame.points), np.float32)
+        read_shadow(_at_lamp(full.posed[len(vertices) :], axes), shadow, 3 * _BIAS, lit)
+        added[:, shading.LIGHT : shading.ALBEDO], added[:, 16] = ambient_of(p, full.normals[len(vertices) :]), lit
+        vertices = np.concatenate([vertices, added])
+    buffers, solid = _rasterized(scene, full, head.pose, size)
     picture, label = np.empty((size, size, 3), np.float32), np.zeros((size, size), np.uint8)
     enlarge(np.ascontiguousarray(background, np.float32), picture)
-    held = asset()
-    rested = np.concatenate([held.mean, scene.rest[len(held.mean) :]])
-    vertices = np.concatenate([rested, normals, scene.posed, light, scene.albedo, scene.surface], 1, dtype=np.float32)
     shading.shade(
-        buffers.nearest, buffers.depth, buffers.weights, scene.faces, scene.parts, vertices, lamp, depth,
-        _eyes(p, colors, scene.posed, pose), _cloth(p, colors), _look(p, size), shading.pores(), picture, label,
+        buffers.nearest, buffers.depth, buffers.weights, full.faces, full.parts, vertices, lamp, shadow,
+        _eyes(p, colors, head), _cloth(p, colors), _look(p, size), shading.pores(), picture, label,
         np.empty((9, 21), np.float32), np.zeros((4, size), np.int32),
     )  # fmt: skip
     masked = label == shading.MASKED if p["face_mask"] > 0 else None
-    hair.paint(colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label, masked)
-    seen = _draw_lenses(p, lens, pose, buffers, picture)
-    return Drawing(picture, label, seen, buffers.nearest)
+    hair.paint(p, lamp[0], colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label, masked)
+    return Drawing(picture, label, _draw_lenses(p, lens, head.pose, buffers, picture), buffers.nearest)
 
 
-def _rasterized(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Float[np.ndarray, "h w"]]:
-    """What is seen where, and the depth without frames of glasses; a hat lies over what is next to it."""
-    screen, frame = pose.project(scene.posed, size), scene.parts == shading.FRAME
-    first = len(frame) - int(frame.sum())
-    buffers = Buffers.empty(size)
-    rasterize(screen, scene.faces[:first], *buffers)
-    hat = scene.parts == shading.HAT
-    covered = hat[buffers.nearest] & (buffers.nearest >= 0) if hat.any() else np.zeros((size, size), dtype=bool)
-    solid = buffers.depth.copy()
-    solid[covered] += np.float32(0.3)
-    over = np.full_like(buffers.nearest, -1)
-    if first < len(frame):
-        rasterize(screen, scene.faces[first:], buffers.depth, over, buffers.weights)
-        buffers.nearest[over >= 0] = over[over >= 0] + first
-    buffers.depth[covered & (over < 0)] += np.float32(0.3)
+def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffers, Float[np.ndarray, "h w"]]:
+    """What is seen where, and the depth without frames of glasses; a hat lies over what is next to it.
+
+    scene, full: without and with frames. Only depths are the caller's to write.
+    """
+    kept, covered = _without_frames(scene, pose, size)
+    solid, first = kept.depth.copy(), len(scene.faces)
+    if covered is not None:
+        solid[covered] += np.float32(0.3)
+    if first == len(full.faces):
+        return kept._replace(depth=solid.copy()), solid
+    buffers, over = Buffers(*(part.copy() for part in kept)), np.full_like(kept.nearest, -1)
+    rasterize(pose.project(full.posed, size), full.faces[first:], buffers.depth, over, buffers.weights)
+    buffers.nearest[over >= 0] = over[over >= 0] + first
+    if covered is not None:
+        buffers.depth[covered & (over < 0)] += np.float32(0.3)
     return buffers, solid
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _without_frames(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Bool[np.ndarray, "h w"] | None]:
+    """What is seen where, and where that is a hat, if one is worn."""
+    buffers, hat = Buffers.empty(size), scene.parts == shading.HAT
+    rasterize(pose.project(scene.posed, size), scene.faces, *buffers)
+    return buffers, hat[buffers.nearest] & (buffers.nearest >= 0) if hat.any() else None
 
 
 def _direction(p: Values) -> Float[np.ndarray, " 3"]:
@@ -265,10 +299,10 @@ def _direction(p: Values) -> Float[np.ndarray, " 3"]:
     return np.array([across, np.sin(elevation), ahead], np.float32)
 
 
-def _eyes(p: Values, colors: Colors, posed: Float[np.ndarray, "v 3"], pose: Pose) -> Float[np.ndarray, "4 3"]:
-    centers = [posed[vertices_of(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
+def _eyes(p: Values, colors: Colors, head: Head) -> Float[np.ndarray, "4 3"]:
+    centers = [head.posed[vertices_of(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
     aside = 0.42 * p["gaze"]
-    gaze = pose.rotation @ np.array([np.sin(aside), 0.0, np.cos(aside)])
+    gaze = head.pose.rotation @ np.array([np.sin(aside), 0.0, np.cos(aside)])
     return np.stack([*centers, gaze, 1.7 * colors.iris]).astype(np.float32)
 
 
@@ -298,7 +332,7 @@ def _crease(p: Values) -> float:
 @functools.cache
 def _ahead() -> Bool[np.ndarray, " f"]:
     """Faces of the front of the head; eyes and what is inside the mouth belong to it."""
-    faces, parts = _solid()
+    faces, parts = solid_faces()
     return np.asarray((parts != shading.SKIN) | np.isin(faces, face_vertices()).all(1))
 
 

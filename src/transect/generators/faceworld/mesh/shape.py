@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
-from jaxtyping import Float, Int32
+from jaxtyping import Float, Int32, UInt8
 
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.kernels import blend, turn_points
-from transect.generators.faceworld.mesh.shading import LEFT_EYE, RIGHT_EYE, SKIN
+from transect.generators.faceworld.mesh.kernels import blend, find_normals, turn_points
+from transect.generators.faceworld.mesh.shading import LASH, LEFT_EYE, RIGHT_EYE, SKIN, find_hollows
 
 Values: TypeAlias = Mapping[str, float]
 """A row's parameters: attributes with angles in radians, the bounded identity code and what follows from them."""
+
+KEPT = 4
+"""How many answers of each step are kept: a subject's pictures mostly share all but one of two or three."""
+
+Keys = ParamSpec("Keys")
+Answer = TypeVar("Answer")
+Step: TypeAlias = Callable[Concatenate[Values, Keys], Answer]
+
+
+def remembered(most: int, *names: str) -> Callable[[Step[Keys, Answer]], Step[Keys, Answer]]:
+    """Keeps the last answers of a function of a row's values of these names, 0 where it has none, and of further keys.
+
+    The function sees no other values, and values are equal only to the last bit: an answer is that of the function
+    whatever was asked before. Arrays in answers are shared: nobody may write into them.
+    """
+
+    def decorate(function: Step[Keys, Answer]) -> Step[Keys, Answer]:
+        @functools.lru_cache(maxsize=most)
+        def answer(values: bytes, *keys: Keys.args, **named: Keys.kwargs) -> Answer:
+            return function(dict(zip(names, np.frombuffer(values).tolist(), strict=True)), *keys, **named)
+
+        @functools.wraps(function)
+        def ask(p: Values, *keys: Keys.args, **named: Keys.kwargs) -> Answer:
+            return answer(np.array([p.get(name, 0.0) for name in names]).tobytes(), *keys, **named)
+
+        return ask
+
+    return decorate
+
 
 VIEW = 4.8
 """Width of the picture at the eyes, in distances between the eyes, from distance 1."""
@@ -116,6 +145,10 @@ def _free_shapes() -> Float[np.ndarray, "d k"]:
     return np.asarray(mixed * spread / np.sqrt(len(_FREE)) * 1.3)
 
 
+@remembered(
+    64, *_TRAITS, *_ANCESTRY, *_FREE, "face_shape", "age", "eyes_closed", "mouth_slant", "brow_raise", "brows_raised",
+    "smile", "asymmetry", "mouth_open",
+)  # fmt: skip
 def weights(p: Values) -> Float[np.ndarray, " k"]:
     """The weight of every displacement for a person with an expression."""
     found = _free_shapes().T @ np.array([p[name] for name in _FREE])
@@ -201,6 +234,7 @@ class Pose:
         return np.stack([x, y, -away], -1, dtype=np.float32, casting="same_kind")
 
 
+@remembered(64, "yaw", "pitch", "roll", "distance")
 def pose_of(p: Values) -> Pose:
     """Yaw, then pitch, then roll."""
     (cy, sy), (cp, sp), (cr, sr) = ((np.cos(p[a]), np.sin(p[a])) for a in ("yaw", "pitch", "roll"))
@@ -218,7 +252,7 @@ def rest_shape(p: Values) -> Float[np.ndarray, "v 3"]:
 @functools.lru_cache(maxsize=64)
 def _blended(weighing: bytes) -> Float[np.ndarray, "v 3"]:
     """Computed once for pictures that differ in other things."""
-    held, found = asset(), np.frombuffer(weighing, np.float32)
+    held, found = asset(), np.frombuffer(weighing, np.float32).copy()
     still = np.empty_like(held.mean)
     neutral = found.copy()
     moving = _first_unit()
@@ -228,6 +262,43 @@ def _blended(weighing: bytes) -> Float[np.ndarray, "v 3"]:
     blend(still.copy(), held.fields[moving:], found[moving:], still)
     scale = 1 / np.linalg.norm(left - right)
     return np.asarray((still - (left + right) / 2) * scale, dtype=np.float32)
+
+
+_HOLLOWS = 7
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """A person's vertices at rest and in pose, their normals, and how far each lies below its surroundings."""
+
+    rest: Float[np.ndarray, "v 3"]
+    pose: Pose
+    posed: Float[np.ndarray, "v 3"]
+    normals: Float[np.ndarray, "v 3"]
+    hollow: Float[np.ndarray, " v"]
+
+
+def head_of(p: Values) -> Head:
+    """The head of a row, the same object for rows that share shape, expression and pose."""
+    return _head(weights(p).tobytes(), pose_of(p))
+
+
+@functools.lru_cache(maxsize=2 * KEPT)
+def _head(weighing: bytes, pose: Pose) -> Head:
+    held, rest = asset(), _blended(weighing)
+    posed, hollow = pose.turn(rest), np.empty(len(rest), np.float32)
+    normals, room = np.empty_like(posed), np.empty((2, len(rest), 3), np.float32)
+    find_normals(posed, solid_faces()[0], normals)
+    find_hollows(posed, normals, held.starts, held.near, _HOLLOWS, room, hollow)
+    return Head(rest, pose, posed, normals, hollow)
+
+
+@functools.cache
+def solid_faces() -> tuple[Int32[np.ndarray, "f 3"], UInt8[np.ndarray, " f"]]:
+    """Faces without lashes, which are drawn as strands, and their parts."""
+    held = asset()
+    kept = held.parts != LASH
+    return np.ascontiguousarray(held.faces[kept], dtype=np.int32), held.parts[kept]
 
 
 @functools.cache

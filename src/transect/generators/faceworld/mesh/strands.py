@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int32, UInt8
 from scipy.ndimage import uniform_filter1d
 
 from transect.generators.faceworld.mesh import hair
+from transect.generators.faceworld.mesh.asset import asset
 from transect.generators.faceworld.mesh.complexion import ambient_of
 from transect.generators.faceworld.mesh.kernels import (
     fill_volume,
@@ -20,7 +21,7 @@ from transect.generators.faceworld.mesh.kernels import (
     read_volume,
 )
 from transect.generators.faceworld.mesh.shading import BEARD, HAIR
-from transect.generators.faceworld.mesh.shape import VIEW, Pose, Values
+from transect.generators.faceworld.mesh.shape import KEPT, VIEW, Head, Pose, Values, remembered
 
 _CELL, _SHAPE = 0.25, (21, 28, 23)
 _CORNER = np.array([-2.625, -4.3, -4.2, _CELL], np.float32)
@@ -52,47 +53,32 @@ class Placed(NamedTuple):
 class Hair:
     """All hair of a person, placed; what it leaves of the light at points of space."""
 
-    def __init__(
-        self, p: Values, shift: Float[np.ndarray, "v 3"], pose: Pose, towards: Float[np.ndarray, " 3"], size: int
-    ) -> None:
-        self.p, self.towards, self.unit = p, towards, size / VIEW / p["distance"]
+    def __init__(self, p: Values, head: Head, size: int) -> None:
+        self.pose, self.unit = head.pose, size / VIEW / head.pose.distance
         every = (hair.lashes(p), hair.brow_hair(p), hair.facial_hair(p), *hair.head_hair(p))
-        self.placed = [_place(strands, shift, pose, size) for strands in every if strands is not None]
-        self.middle = pose.turn(_BACK[None])[0]
-        self.volume = self._lit(pose)
-
-    def _lit(self, pose: Pose) -> Float[np.ndarray, "a b c 3"] | None:
-        """Optical depths through the hair of the head, in cells."""
-        heads = [placed for placed in self.placed if placed.strands.code == HAIR]
-        if not heads:
-            return None
-        dense = np.zeros(_SHAPE, np.float32)
-        for placed in heads:
-            fill_volume(placed.points, placed.counts, _CORNER, _CELL, 1 / placed.kept, dense)
-        for axis in range(3):
-            dense = uniform_filter1d(dense, 3, axis, mode="constant")
-        dense = (_OPAQUE * np.minimum(dense / _FULL, 1.2)).astype(np.float32)
-        found = np.empty((*_SHAPE, 3), np.float32)
-        light_volume(dense, _solid(pose), self.towards, _STEPS, found)
-        return found
+        shift = head.rest - asset().mean
+        self.placed = [_place(strands, shift, head.pose, size) for strands in every if strands is not None]
+        self.middle = head.pose.turn(_BACK[None])[0]
 
     def shade(
-        self, at: Float[np.ndarray, "n 3"], rest: Float[np.ndarray, "n 3"]
+        self, towards: Float[np.ndarray, " 3"], at: Float[np.ndarray, "n 3"], rest: Float[np.ndarray, "n 3"]
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Shares of the key light and of the sky that hair leaves at points of the skin; all of both at nose and mouth,
         so that hair changes the face no farther than its own shade lies.
         """
-        if self.volume is None:
+        volume = _volume(self, towards.tobytes())
+        if volume is None:
             return np.ones(len(at), np.float32), np.ones(len(at), np.float32)
         found = np.empty((len(at), 3), np.float32)
-        read_volume(at, _CORNER, self.volume, found)
+        read_volume(at, _CORNER, volume, found)
         off = np.sqrt((rest[:, 0] / 0.9) ** 2 + ((rest[:, 1] + 0.7) / 0.9) ** 2)
         share = np.where(rest[:, 2] > -0.3, np.clip((off - 1) / 0.4, 0, 1), 1)
         key = np.exp(-1.3 * share * np.maximum(found[:, 0] - 0.05, 0))
         return key, 1 - 0.65 * share * (1 - np.clip(found[:, 2] * 1.6, 0, 1))
 
     def paint(
-        self, color: Float[np.ndarray, " 3"], key: Float[np.ndarray, " 3"], solid: Float[np.ndarray, "h w"],
+        self, p: Values, towards: Float[np.ndarray, " 3"], color: Float[np.ndarray, " 3"],
+        key: Float[np.ndarray, " 3"], solid: Float[np.ndarray, "h w"],
         depth: Float[np.ndarray, "h w"], picture: Float[np.ndarray, "h w 3"], label: UInt8[np.ndarray, "h w"],
         masked: Bool[np.ndarray, "h w"] | None,
     ) -> None:  # fmt: skip
@@ -100,17 +86,18 @@ class Hair:
 
         masked: where a mask lies over the beard, and hair of the head over it where it is nearer.
         """
-        sky = ambient_of(self.p, np.array([[0.0, 0.4, 0.6]], np.float32))[0]
-        light = np.stack([self.towards, 1.2 * key, sky, self.middle]).astype(np.float32)
+        sky = ambient_of(p, np.array([[0.0, 0.4, 0.6]], np.float32))[0]
+        light = np.stack([towards, 1.2 * key, sky, self.middle]).astype(np.float32)
+        own = _volume(self, towards.tobytes())
         for placed in self.placed:
             strands = placed.strands
             under = masked if strands.code == BEARD else None
             if under is not None:
                 before = solid[under]
                 solid[under] = _NEAREST
-            pigment = _pigment(strands.name, color, self.p).astype(np.float32)
+            pigment = _pigment(strands.name, color, p).astype(np.float32)
             colors = np.empty_like(placed.points)
-            volume = _NO_VOLUME if self.volume is None or strands.code != HAIR else self.volume
+            volume = _NO_VOLUME if own is None or strands.code != HAIR else own
             shaded = volume is not _NO_VOLUME
             passed = 1 - 0.6 * min(1.0, (float(color.mean()) / 0.25) ** 0.5) if shaded else -1.0  # of black hair least
             light_strands(
@@ -129,6 +116,30 @@ class Hair:
                 solid[under] = before
 
 
+@functools.lru_cache(maxsize=KEPT)
+def _volume(locks: Hair, towards: bytes) -> Float[np.ndarray, "a b c 3"] | None:
+    """Optical depths through the hair of the head, in cells, by the light's direction."""
+    heads = [placed for placed in locks.placed if placed.strands.code == HAIR]
+    if not heads:
+        return None
+    dense = np.zeros(_SHAPE, np.float32)
+    for placed in heads:
+        fill_volume(placed.points, placed.counts, _CORNER, _CELL, 1 / placed.kept, dense)
+    for axis in range(3):
+        dense = uniform_filter1d(dense, 3, axis, mode="constant")
+    dense = (_OPAQUE * np.minimum(dense / _FULL, 1.2)).astype(np.float32)
+    found = np.empty((*_SHAPE, 3), np.float32)
+    light_volume(dense, _solid(locks.pose), np.frombuffer(towards, np.float32).copy(), _STEPS, found)
+    return found
+
+
+hair_of = remembered(
+    KEPT, "face_shape", "makeup", "brow_thickness", "facial_hair", "facial_hair_style", "hair_style", "hat",
+    "hair_fall", "hair_length", "hair_volume", "hair_parting", "hair_curl", "hairline", "bangs", "baldness",
+)(Hair)  # fmt: skip
+"""The hair of a row on a head in a picture of that size, the same object for rows that share it."""
+
+
 def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, size: int) -> Placed:
     groom, kept, detail = strands.groom, 1.0, 1.0
     if size < _FINE and strands.name not in ("locs", "lashes", "brows"):
@@ -137,18 +148,10 @@ def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, s
     points = np.empty_like(groom.strands[:count])
     screen, counts = np.empty_like(points), np.empty(count, np.int32)
     place_strands(
-        groom.strands[:count],
-        groom.roots[:count],
-        groom.weights[:count],
-        shift,
-        strands.stretch[:count].astype(np.float32),
-        strands.spans[:count],
-        *pose.numbers(size),
-        detail,
-        points,
-        screen,
-        counts,
-    )
+        groom.strands[:count], groom.roots[:count], groom.weights[:count], shift,
+        strands.stretch[:count].astype(np.float32), strands.spans[:count], *pose.numbers(size), detail,
+        points, screen, counts,
+    )  # fmt: skip
     return Placed(strands, points, screen, counts, kept)
 
 
@@ -168,6 +171,7 @@ def _cells() -> Float[np.ndarray, "n 3"]:
     return np.stack(np.meshgrid(*steps, indexing="ij"), -1).reshape(-1, 3).astype(np.float32)
 
 
+@functools.lru_cache(maxsize=KEPT)
 def _solid(pose: Pose) -> Float[np.ndarray, "a b c"]:
     """Cells inside the skull."""
     own = (_cells() - pose.turn(_SKULL[None])[0]) @ (pose.rotation / _AXES).astype(np.float32)
