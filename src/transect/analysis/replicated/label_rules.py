@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
-from jaxtyping import Float
 
 from transect.analysis import finished_run
 from transect.analysis.findings import measure_of
@@ -25,8 +24,10 @@ from transect.analysis.replicated.conclusions import WorldEffect
 from transect.analysis.replicated.reading import Reading
 from transect.effects.analysis import analyse_population, analyse_transects
 from transect.effects.contrasts import by_level
+from transect.effects.outcomes import Outcome
+from transect.effects.samples import Measure
 from transect.errors import BadInput
-from transect.records import Attribute, Design, Effect
+from transect.records import Attribute, Effect
 from transect.runs import toml_files
 from transect.runs.json_records import record_of
 from transect.runs.wording import spaced
@@ -36,9 +37,6 @@ _TABLE: Final = "rule"
 _WORDS: Final[Mapping[str, float]] = {"no": 0.0, "false": 0.0, "off": 0.0, "yes": 1.0, "true": 1.0, "on": 1.0}
 _BAND: Final = re.compile(r"(\d+(?:\.\d+)?) *(?:-|–|to) *(\d+(?:\.\d+)?)")
 _ABOVE: Final = re.compile(r"(?:more than|over|above|>=?) *(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?) *(?:\+|or more|and over)")
-_BELOW: Final = re.compile(r"(?:less than|under|below|<) *(\d+(?:\.\d+)?)")
-_NO_TABLES: Final = "its levels are several, and no table says what was answered at each"
-_MISSING: Final = "an image of a level has no valid answer"
 
 
 def ends_of(level: str) -> tuple[float, float]:
@@ -52,8 +50,6 @@ def ends_of(level: str) -> tuple[float, float]:
         return float(found[1]), float(found[2])
     if found := _ABOVE.fullmatch(text):
         return float(found[1] or found[2]), math.inf
-    if found := _BELOW.fullmatch(text):
-        return -math.inf, math.nextafter(float(found[1]), -math.inf)
     return math.nan, math.nan
 
 
@@ -103,25 +99,20 @@ class LabelRule:
 
 def read(path: str | Path | None = None) -> tuple[LabelRule, ...]:
     """The rules of a TOML file, by default those that ship. Raises BadInput for another file."""
-    if path is None:
-        text = resources.files(__package__).joinpath("label_rules.toml").read_text(encoding="utf-8")
-    else:
-        text = toml_files.read_text(Path(path))
-    where = str(path or "label_rules.toml")
-    tables = toml_files.parse(text, where).get(_TABLE)
+    with resources.as_file(resources.files(__package__).joinpath("label_rules.toml")) as shipped:
+        tables = toml_files.read(Path(path or shipped)).get(_TABLE)
     if not isinstance(tables, list) or not tables:
-        raise BadInput(f"{where}: expected a table [[{_TABLE}]] or more, got none; add one")
-    rules = [record_of(LabelRule, table, f"{where}: {_TABLE} {n}") for n, table in enumerate(tables, start=1)]
-    for number, rule in enumerate(rules, start=1):
-        if math.isfinite(rule.at_least) == bool(rule.no and rule.yes):
-            raise BadInput(f"{where}: {_TABLE} {number}: expected either at_least, or no and yes; state one of them")
-    return tuple(rules)
+        raise BadInput(f"{path}: expected a table [[{_TABLE}]] or more, got none; add one")
+    rules = tuple(record_of(LabelRule, table, f"{path}: {_TABLE} {n}") for n, table in enumerate(tables, start=1))
+    if wrong := [rule.attribute for rule in rules if math.isfinite(rule.at_least) == bool(rule.no and rule.yes)]:
+        raise BadInput(f"{path}: {wrong[0]}: expected either at_least, or no and yes; state one of them")
+    return rules
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Effects of one rule and model, a list each, in the order of worlds; what they were; and the rules in words."""
+    """Effects of one rule and model, of each world; places and names of what they were; and the rules in words."""
 
     effects: tuple[tuple[WorldEffect, ...], ...]
     taken: frozenset[tuple[int, str]]
@@ -129,47 +120,45 @@ class Joined:
 
 
 def join(readings: Sequence[Reading], effects: Sequence[WorldEffect], rules: Sequence[LabelRule]) -> Joined:
-    """The effects that worlds have in other words. effects: of all worlds; taken: places and names of these."""
+    """The effects, of those of all worlds, that worlds have in other words."""
     opened = cache(finished_run.read)
-    made: list[tuple[WorldEffect, ...]] = []
+    made: dict[tuple[str, str, str], list[WorldEffect]] = {}
     taken: set[tuple[int, str]] = set()
     notes: list[str] = []
     for rule in rules:
         named = _named(rule, effects)
-        if len(named) < 2 or len({_form(rule, rows) for rows in named.values()}) < 2:
+        if len({_form(rule, rows[0]) for rows in named.values()}) < 2:
             continue
         said = {place: f"{rows[0].attribute} in {readings[place].world.name}" for place, rows in named.items()}
         notes.append(f"{' and '.join(said.values())} are compared as {' to '.join(rule.words)}: yes is {rule.meaning}")
-        by_model: dict[tuple[str, str], list[WorldEffect]] = {}
-        for place, rows in named.items():
-            for key in dict.fromkeys((row.digest, row.outcome) for row in rows):
-                of_one = [row for row in rows if (row.digest, row.outcome) == key]
-                try:
-                    found = _stated(rule, of_one) or _estimated(rule, of_one[0], readings[place], opened)
-                except (BadInput, OSError) as error:
-                    notes.append(f"{said[place]} is not compared: {words_of(error)}")
-                    continue
-                by_model.setdefault(key, []).append(found)
+        keys = [(place, row.digest, row.outcome) for place, rows in named.items() for row in rows]
+        for place, *of_model in dict.fromkeys(keys):
+            rows = [row for row in named[place] if [row.digest, row.outcome] == of_model]
+            try:
+                found = _stated(rule, rows) or _estimated(rule, rows[0], readings[place], opened)
+            except (BadInput, OSError) as error:
+                notes.append(f"{said[place]} is not compared: {words_of(error)}")
+            else:
+                made.setdefault((rule.attribute, *of_model), []).append(found)
                 taken.add((place, rows[0].attribute))
-        made += [tuple(each) for each in by_model.values()]
-    return Joined(tuple(made), frozenset(taken), tuple(dict.fromkeys(notes)))
+    return Joined(tuple(map(tuple, made.values())), frozenset(taken), tuple(dict.fromkeys(notes)))
 
 
 def _named(rule: LabelRule, effects: Sequence[WorldEffect]) -> dict[int, list[WorldEffect]]:
     """By world the effects of the rule's attribute, under the first of its names that the world has."""
     found: dict[int, list[WorldEffect]] = {}
-    for place in dict.fromkeys(effect.world for effect in effects):
-        rows = [effect for effect in effects if effect.world == place]
-        name = next((name for name in rule.names if any(row.attribute == name for row in rows)), None)
-        if name is not None:
+    for place in sorted({effect.world for effect in effects}):
+        rows = [effect for effect in effects if effect.world == place and effect.attribute in rule.names]
+        name = min((row.attribute for row in rows), key=rule.names.index, default="")
+        if rows:
             found[place] = [row for row in rows if row.attribute == name]
-    return dict(sorted(found.items()))
+    return found
 
 
-def _form(rule: LabelRule, rows: Sequence[WorldEffect]) -> tuple[str, str]:
+def _form(rule: LabelRule, row: WorldEffect) -> tuple[str, str]:
     """What worlds must have in common to be compared without a rule."""
-    named = rows[0].kind == "binary" and {*rows[0].labels} <= {*rule.no, *rule.yes}
-    return rows[0].attribute, "categorical" if named else rows[0].kind
+    named = row.kind == "binary" and {*row.labels} <= {*rule.no, *rule.yes}
+    return row.attribute, "categorical" if named else row.kind
 
 
 def _sides(rule: LabelRule, row: WorldEffect) -> tuple[float, float]:
@@ -177,79 +166,62 @@ def _sides(rule: LabelRule, row: WorldEffect) -> tuple[float, float]:
     if row.kind == "binary" and all(label.lower() in _WORDS for label in row.labels):
         no, yes = (_WORDS[label.lower()] for label in row.labels)
         return (1 - no, 1 - yes) if row.attribute in rule.opposite else (no, yes)
-    levels = (row.origin, row.to) if row.kind in ("continuous", "ordinal") else row.labels
-    return rule.side(levels[0]), rule.side(levels[1])
+    numbers = row.kind in ("continuous", "ordinal")
+    return (
+        (rule.side(row.origin), rule.side(row.to)) if numbers else (rule.side(row.labels[0]), rule.side(row.labels[1]))
+    )
 
 
 def _stated(rule: LabelRule, rows: Sequence[WorldEffect]) -> WorldEffect | None:
     """The report's own effect, where it compares one level of each side and there is no other level."""
-    contrasts = [row for row in rows if not row.slope]
-    if len(contrasts) != 1 or len(rows) != 1:
+    row, sides = rows[0], _sides(rule, rows[0])
+    if len(rows) != 1 or row.slope or {*sides} != {0.0, 1.0}:
         return None
-    (row,), sides = contrasts, _sides(rule, contrasts[0])
-    if {*sides} != {0.0, 1.0}:
-        return None
-    if sides[0] == 1:
-        row = replace(row, estimate=-row.estimate, low=-row.high, high=-row.low)
-    return _renamed(rule, row)
+    turned = {"estimate": -row.estimate, "low": -row.high, "high": -row.low} if sides[0] == 1 else {}
+    return replace(row, **_of_rule(rule, row), **turned)
 
 
-def _renamed(rule: LabelRule, row: WorldEffect) -> WorldEffect:
-    return replace(
-        row, attribute=rule.attribute, kind="binary", attribute_unit="", labels=rule.words, origin=0.0, to=1.0,
-        slope=False, unit=row.unit.split(" per ")[0],
-    )  # fmt: skip
+def _of_rule(rule: LabelRule, row: WorldEffect) -> dict[str, Any]:
+    """What every effect of the rule has."""
+    about = {"attribute": rule.attribute, "kind": "binary", "attribute_unit": "", "labels": rule.words, "slope": False}
+    return {**about, "origin": 0.0, "to": 1.0, "unit": row.unit.split(" per ")[0]}
 
 
 def _estimated(rule: LabelRule, row: WorldEffect, reading: Reading, opened: Callable[[Path], Run]) -> WorldEffect:
     """The effect of all levels of one side against all of the other, from the tables of the run.
 
-    Raises BadInput without tables, and where levels lie on one side alone.
+    Its p is corrected by Bonferroni for all tests of the world's report. Raises BadInput without tables, and where
+    levels lie on one side alone.
     """
-    if reading.place is None:
-        raise BadInput(_NO_TABLES)
-    run = opened(reading.place)
-    target = next((target for target in run.spec.targets if target.name == row.target), None)
-    if target is None or row.attribute not in run.attributes:
-        raise BadInput(_NO_TABLES)
-    outcome = TargetOutcomes(run, target).outcome(row.outcome)
-    two = {rule.attribute: Attribute(rule.attribute, "binary", rule.meaning, levels=rule.words)}
-    measure = measure_of(run, target.name, outcome)
-    attribute = run.attributes[row.attribute]
-
-    def sides(values: Sequence[float]) -> Float[np.ndarray, " n"]:
-        return np.array([_side(rule, attribute, value) for value in values], dtype=np.float64)
-
-    if not run.design.levels:
-        columns = {rule.attribute: sides(run.true[row.attribute].tolist())}
-        _check_sides(columns[rule.attribute])
-        made = analyse_population(
-            outcome.values, outcome.reasons, columns, two, measure, subjects=run.people, max_order=1
-        )
-        return _from(rule, row, made.effects[0], reading.tests)
-    own = sides(run.design.levels[row.attribute])
-    _check_sides(own)
-    grid = outcome.values.reshape(run.design.subjects, *run.design.shape)
-    levels = by_level(grid, list(run.design.levels).index(row.attribute))
-    values = np.stack([levels[:, own == side].mean(axis=(1, 2)) for side in (0.0, 1.0)], axis=1)
-    reasons = np.where(np.isfinite(values), "", _MISSING).astype(object)
-    design = Design({rule.attribute: (0.0, 1.0)}, len(values), run.design.seed)
-    made = analyse_transects(values, reasons, design, two, measure, people=run.people[:: run.design.n_cells])
-    return _from(rule, row, made.effects[0], reading.tests)
-
-
-def _check_sides(sides: Float[np.ndarray, " n"]) -> None:
-    if not ((sides == 0).any() and (sides == 1).any()):
+    run = None if reading.place is None else opened(reading.place)
+    target = next((each for each in run.spec.targets if each.name == row.target), None) if run else None
+    if run is None or target is None or row.attribute not in run.attributes:
+        raise BadInput("its levels are several, and no table says what was answered at each")
+    outcome, own = TargetOutcomes(run, target).outcome(row.outcome), run.attributes[row.attribute]
+    levels = run.design.levels.get(row.attribute) or np.unique(run.true[row.attribute]).tolist()
+    side = {level: rule.side(own.label(level) if own.discrete else level) for level in levels if math.isfinite(level)}
+    if not {0.0, 1.0} <= {*side.values()}:
         raise BadInput("its levels do not lie on both sides of the rule")
-
-
-def _side(rule: LabelRule, attribute: Attribute, value: float) -> float:
-    if math.isnan(value):
-        return math.nan
-    return rule.side(attribute.label(value) if attribute.discrete else value)
-
-
-def _from(rule: LabelRule, row: WorldEffect, effect: Effect, tests: int) -> WorldEffect:
-    """The effect under the rule's name; its p is corrected by Bonferroni for all tests of the world's report."""
+    effect = _between(run, measure_of(run, target.name, outcome), outcome, row.attribute, side, rule)
     found = {name: getattr(effect, name) for name in ("estimate", "low", "high", "reason", "p", "n_subjects")}
-    return replace(_renamed(rule, row), **found, p_adjusted=min(1.0, effect.p * max(1, tests)))
+    return replace(row, **_of_rule(rule, row), **found, p_adjusted=min(1.0, effect.p * reading.tests))
+
+
+def _between(
+    run: Run, measure: Measure, outcome: Outcome, name: str, side: Mapping[float, float], rule: LabelRule
+) -> Effect:
+    """The effect of a run between the levels of both sides, as reports estimate effects of two levels."""
+    two = {**run.attributes, rule.attribute: Attribute(rule.attribute, "binary", rule.meaning, levels=rule.words)}
+    if not run.design.levels:
+        column = np.array([side.get(value, math.nan) for value in run.true[name].tolist()])
+        columns = {rule.attribute: column}
+        how = {"subjects": run.people, "max_order": 1}
+        return analyse_population(outcome.values, outcome.reasons, columns, two, measure, **how).effects[0]
+    levels = by_level(outcome.values.reshape(-1, *run.design.shape), list(run.design.levels).index(name))
+    own = np.array([side[level] for level in run.design.levels[name]])
+    others = {each: values for each, values in run.design.levels.items() if each != name}
+    design = replace(run.design, levels={rule.attribute: (0.0, 1.0), **others})
+    values = np.stack([levels[:, own == end].mean(axis=1) for end in (0.0, 1.0)], axis=1).reshape(-1, *design.shape)
+    reasons = np.where(np.isfinite(values), "", "a level without a valid answer").astype(object)
+    people = run.people[:: run.design.n_cells]
+    return analyse_transects(values, reasons, design, two, measure, people=people, max_order=1).effects[0]
