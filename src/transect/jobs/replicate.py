@@ -204,6 +204,7 @@ def _marked(text: str) -> str:
 
 WORLDS: Final[Sequence[Column[World]]] = (
     Column("world", "name"),
+    Column("run", lambda world: world.run or "–"),
     Column("what it is", "kind"),
     Column("made by", "generator"),
     Column("population", lambda world: world.population or "–"),

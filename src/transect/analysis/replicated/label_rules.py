@@ -84,10 +84,11 @@ class LabelRule:
 
     @property
     def meaning(self) -> str:
-        """What yes stands for, in words."""
+        """What yes and no stand for, in words."""
         if math.isfinite(self.at_least):
-            return f"{spaced(self.attribute)} of {self.at_least:g} or more"
-        return f"{spaced(self.attribute)} {' or '.join(self.yes)}"
+            return f"{spaced(self.attribute)} of {self.at_least:g} or more against less"
+        yes = f"any of {', '.join(self.yes)}" if len(self.yes) > 1 else self.yes[0]
+        return f"{spaced(self.attribute)} {yes} against {' or '.join(self.no)}"
 
     def side(self, level: str | float) -> float:
         """1 for a level that yes stands for, 0 for one that no stands for, NaN for one that is neither."""
@@ -130,14 +131,14 @@ def join(readings: Sequence[Reading], effects: Sequence[WorldEffect], rules: Seq
         if len({_form(rule, rows[0]) for rows in named.values()}) < 2:
             continue
         said = {place: f"{rows[0].attribute} in {readings[place].world.name}" for place, rows in named.items()}
-        notes.append(f"{' and '.join(said.values())} are compared as {' to '.join(rule.words)}: yes is {rule.meaning}")
+        notes.append(f"Joined by a rule, {', '.join(said.values())}: {rule.meaning}")
         keys = [(place, row.digest, row.outcome) for place, rows in named.items() for row in rows]
         for place, *of_model in dict.fromkeys(keys):
             rows = [row for row in named[place] if [row.digest, row.outcome] == of_model]
             try:
                 found = _stated(rule, rows) or _estimated(rule, rows[0], readings[place], opened)
             except (BadInput, OSError) as error:
-                notes.append(f"{said[place]} is not compared: {words_of(error)}")
+                notes.append(f"Not compared by that rule, {said[place]}: {words_of(error)}")
             else:
                 made.setdefault((rule.attribute, *of_model), []).append(found)
                 taken.add((place, rows[0].attribute))

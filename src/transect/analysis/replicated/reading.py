@@ -154,7 +154,7 @@ def numbered(found: Sequence[Reading]) -> tuple[Reading, ...]:
     return tuple(
         replace(
             each,
-            world=replace(each.world, name=name),
+            world=replace(each.world, name=name, run=each.folder.resolve().name),
             effects=tuple(replace(effect, world=place) for effect in each.effects),
         )
         for place, (each, name) in enumerate(zip(found, _names(found), strict=True))

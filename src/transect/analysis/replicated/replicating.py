@@ -48,6 +48,8 @@ from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import counted, spaced
 
 _MOST_NAMED: Final = 6
+_OTHERS: Final = "no other world has its model, outcome and levels"
+_NOWHERE_ELSE: Final = "no other world has this, under that name or by a rule"
 _SEVERAL: Final = "{}: matched pairs name no model, and the other runs audit several: give runs of one model"
 
 
@@ -120,19 +122,12 @@ def _not_compared(
         there = [spaced(name) for name in lacking if name in own]
         nowhere = [spaced(name) for name in lacking if name not in own]
         alone = [spaced(name) for name in own if name not in compared and (place, name) not in taken]
-        if there:
-            yield f"{world.name} is not compared by {_some(there)}: no other world has its model, outcome and levels"
-        if nowhere:
-            why = "nothing sets it there" if world.how == "set" else "no label of it says it"
-            yield f"{world.name} is not compared by {_some(nowhere)}: {why}"
-        if alone:
-            yield f"{world.name} alone has {_some(alone)}, and no rule joins it with another: not compared"
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+        unset = "nothing sets this there" if world.how == "set" else "no label says this"
+        reasons = {_OTHERS: there, unset: nowhere, _NOWHERE_ELSE: alone}
+        for why, names in reasons.items():
+            if names:
+                more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+                yield f"Not compared in {world.name}: {', '.join(names[:_MOST_NAMED])}{more} ({why})"
 
 
 def _check_held(worlds: Sequence[World]) -> None:
