@@ -89,6 +89,7 @@ def load(
 
 
 def _photographs(source: str, image_size: int | None, population: str | Path, device: str) -> Generator:
+    from transect.generators.photographs.attributes import TONE_STEPS
     from transect.generators.photographs.world import Photographs
 
     for option, value, only in (("population", population, "balanced"), ("device", device, "cpu")):
@@ -104,10 +105,10 @@ def _photographs(source: str, image_size: int | None, population: str | Path, de
     source, marks = _option_of(source, "marks", "a finder's name")
     source, steps = _option_of(source, "tone_steps", "a number of tones")
     try:
-        limit = {"tone_steps": float(steps)} if steps else {}
+        tone_steps = float(steps or TONE_STEPS)
     except ValueError:
         raise BadInput(f"tone_steps: expected a number of tones, got {steps!r}; change it") from None
-    return Photographs(source, image_size=image_size, marks=marks or "network", **limit)
+    return Photographs(source, image_size=image_size, marks=marks or "network", tone_steps=tone_steps)
 
 
 def _option_of(source: str, name: str, wanted: str) -> tuple[str, str]:

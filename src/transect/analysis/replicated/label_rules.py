@@ -26,7 +26,7 @@ from transect.effects.analysis import analyse_population, analyse_transects
 from transect.effects.contrasts import by_level
 from transect.effects.outcomes import Outcome
 from transect.effects.samples import Measure
-from transect.errors import BadInput
+from transect.errors import BadInput, TransectError
 from transect.records import Attribute, Effect
 from transect.runs import toml_files
 from transect.runs.json_records import record_of
@@ -123,7 +123,7 @@ class Joined:
 def join(readings: Sequence[Reading], effects: Sequence[WorldEffect], rules: Sequence[LabelRule]) -> Joined:
     """The effects, of those of all worlds, that worlds have in other words."""
     opened = cache(finished_run.read)
-    made: dict[tuple[str, str, str], list[WorldEffect]] = {}
+    made: dict[tuple[str, ...], list[WorldEffect]] = {}
     taken: set[tuple[int, str]] = set()
     notes: list[str] = []
     for rule in rules:
@@ -137,7 +137,7 @@ def join(readings: Sequence[Reading], effects: Sequence[WorldEffect], rules: Seq
             rows = [row for row in named[place] if [row.digest, row.outcome] == of_model]
             try:
                 found = _stated(rule, rows) or _estimated(rule, rows[0], readings[place], opened)
-            except (BadInput, OSError) as error:
+            except (TransectError, OSError) as error:
                 notes.append(f"Not compared by that rule, {said[place]}: {words_of(error)}")
             else:
                 made.setdefault((rule.attribute, *of_model), []).append(found)
@@ -168,9 +168,8 @@ def _sides(rule: LabelRule, row: WorldEffect) -> tuple[float, float]:
         no, yes = (_WORDS[label.lower()] for label in row.labels)
         return (1 - no, 1 - yes) if row.attribute in rule.opposite else (no, yes)
     numbers = row.kind in ("continuous", "ordinal")
-    return (
-        (rule.side(row.origin), rule.side(row.to)) if numbers else (rule.side(row.labels[0]), rule.side(row.labels[1]))
-    )
+    levels: tuple[float, float] | tuple[str, str] = (row.origin, row.to) if numbers else row.labels
+    return rule.side(levels[0]), rule.side(levels[1])
 
 
 def _stated(rule: LabelRule, rows: Sequence[WorldEffect]) -> WorldEffect | None:
@@ -178,7 +177,7 @@ def _stated(rule: LabelRule, rows: Sequence[WorldEffect]) -> WorldEffect | None:
     row, sides = rows[0], _sides(rule, rows[0])
     if len(rows) != 1 or row.slope or {*sides} != {0.0, 1.0}:
         return None
-    turned = {"estimate": -row.estimate, "low": -row.high, "high": -row.low} if sides[0] == 1 else {}
+    turned: dict[str, Any] = {"estimate": -row.estimate, "low": -row.high, "high": -row.low} if sides[0] == 1 else {}
     return replace(row, **_of_rule(rule, row), **turned)
 
 
@@ -214,10 +213,11 @@ def _between(
     """The effect of a run between the levels of both sides, as reports estimate effects of two levels."""
     two = {**run.attributes, rule.attribute: Attribute(rule.attribute, "binary", rule.meaning, levels=rule.words)}
     if not run.design.levels:
-        column = np.array([side.get(value, math.nan) for value in run.true[name].tolist()])
-        columns = {rule.attribute: column}
-        how = {"subjects": run.people, "max_order": 1}
-        return analyse_population(outcome.values, outcome.reasons, columns, two, measure, **how).effects[0]
+        columns = {rule.attribute: np.array([side.get(value, math.nan) for value in run.true[name].tolist()])}
+        made = analyse_population(
+            outcome.values, outcome.reasons, columns, two, measure, subjects=run.people, max_order=1
+        )
+        return made.effects[0]
     levels = by_level(outcome.values.reshape(-1, *run.design.shape), list(run.design.levels).index(name))
     own = np.array([side[level] for level in run.design.levels[name]])
     others = {each: values for each, values in run.design.levels.items() if each != name}
