@@ -149,6 +149,11 @@ def test_levels_in_the_products_own_words_are_compared_as_they_are(result):
 
 
 @pytest.mark.integration
+def test_the_page_of_labelled_photographs_says_once_that_nobody_is_named(labelled):
+    assert (labelled / "report.html").read_text().count("Each photograph is treated as a different person.") == 1
+
+
+@pytest.mark.integration
 def test_the_page_states_the_rule_and_why_the_rest_is_not_compared(result, tmp_path):
     page = result.report(tmp_path / "page").read_text()
     notes = result.numbers.notes
