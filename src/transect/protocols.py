@@ -6,7 +6,7 @@ optional: `runs.capabilities` and `targets.capabilities` read their members, wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -170,8 +170,11 @@ class LimitsSubjects(Protocol):
 class ChoosesSubjects(Protocol):
     """A world whose attributes cannot all be set on every subject."""
 
-    def for_attributes(self, names: Sequence[str]) -> World:
-        """The world with the subjects alone on which all of these can be set; it states how many others there are."""
+    def for_attributes(self, names: Collection[str]) -> World:
+        """The world with the subjects alone on which all of these can be set; it states how many others there are.
+
+        names: of attributes, or a mapping of them to the levels that will be set, on which it may depend too.
+        """
 
 
 @runtime_checkable

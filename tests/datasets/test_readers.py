@@ -124,6 +124,7 @@ def test_celeba_hq_has_the_people_of_celeba(tmp_path):
 def test_fairface(tmp_path, below):
     made = opened("fairface", replicas.fairface(tmp_path, below))
     assert (made.ids, made.parts) == (("train/1", "train/2", "val/1"), ("train", "train", "val"))
+    assert made.validity()["statement"].count("Each photograph is treated as a different person.") == 1
     age = made.attributes[0]
     assert (age.name, age.levels[0], age.levels[-1], len(age.levels)) == ("age", "0-2", "more than 70", 9)
     assert made.column("age").tolist() == [3, 1, 8]  # their places among the nine levels

@@ -57,6 +57,7 @@ TOML_READERS = {
     "use-a-diffusion-pipeline.md": "transect.generators.diffusion.settings:read_settings",
     "mitigate.md": "transect.mitigation.settings:read_config",
     "rate-with-people.md": "transect.annotation.questions:load",
+    "replicate-an-effect.md": "transect.analysis.replicated.label_rules:read",
     "gate-a-build.md": "transect.analysis.requirements.records:read",
     "question-files.md": QUESTIONS,
     "questions.toml": QUESTIONS,

@@ -198,7 +198,11 @@ PAGES = {
         extra={"transect datasets sample": "--people 120"},
     ),
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
-    "docs/how-to/audit-on-your-photographs.md": Page(small={"--subjects": 12, "--size": 48}),
+    "docs/how-to/audit-on-your-photographs.md": Page(
+        small={"--subjects": 16, "--size": 64},
+        extra={"transect audit": "--no-control"},
+        replace={"glasses=none,dark --subjects 20": "glasses=none,dark --subjects 4"},
+    ),
     "docs/how-to/audit-photographs.md": Page(
         small={"--subjects": 60},
         after={"transect report runs/photographs --ratings": files.photographs_have_every_section},

@@ -365,8 +365,9 @@ def estimate(
     """Effects and rates of one outcome. bins: of observed attributes. table: of an experiment, once made."""
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
+        measure = measure_of(run, target, outcome)
         return analyse_population(
-            outcome.values, outcome.reasons, true, run.attributes, _measure(run, target, outcome), subjects=run.people,
+            outcome.values, outcome.reasons, true, run.attributes, measure, subjects=run.people,
             edges=bins, confidence=confidence, max_order=max_order,
         )  # fmt: skip
     table = table or _transect_outcome(run, target, outcome)
@@ -379,11 +380,11 @@ def estimate(
 def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcome:
     shape = (run.design.subjects, *run.design.shape)
     values, reasons = outcome.values.reshape(shape), outcome.reasons.reshape(shape)
-    measure = replace(_measure(run, target, outcome), tested=outcome.name not in ("distance", NON_MATCH))
+    measure = replace(measure_of(run, target, outcome), tested=outcome.name not in ("distance", NON_MATCH))
     return TransectOutcome(measure, values, reasons, run.people[:: run.design.n_cells])
 
 
-def _measure(run: Run, target: str, outcome: Outcome) -> Measure:
+def measure_of(run: Run, target: str, outcome: Outcome) -> Measure:
     """The outcome as estimators take it: of a question in words that has one answer for every image, untested."""
     asked = any(each.name == target and each.description.question is not None for each in run.spec.targets)
     untested = SAME_FOR_ALL if asked and outcome.is_share and same_for_all(outcome.values) else ""

@@ -174,7 +174,8 @@ def _results(
             *dict.fromkeys(
                 world["statement"] if s.generator.of_photographs else f"{world['name']}: {world['statement']}"
                 for world, s in zip(worlds, specs, strict=True)
-                if s.generator.of_photographs or world["name"] != rendered[0]["name"]
+                if world["statement"] != rendered[0]["statement"]  # which the page states of its own world
+                and (s.generator.of_photographs or world["name"] != rendered[0]["name"])
             ),
         ],
         "citations": _citations(studies, effects, sections, further.sources),

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, final
@@ -206,8 +206,8 @@ class LabelledImages(Rows):
     reader, path: from READER:PATH. ids: a name for each row, each once. subjects: who is on each image, as numbers.
     fitted: whether images are sized to a square of image_size. skipped: columns that are no attribute, with the reason.
     left_out: reason -> how many. parts: the official part of each row, as train or val; empty where the data set names
-    none. unreadable: the ids of images that cannot be read and are left out. points: landmarks of the faces on the
-    pictures as stored; None without.
+    none. unreadable: reason -> the ids of images that cannot be read and are left out. points: landmarks of the faces
+    on the pictures as stored; None without.
     """
 
     reader: str
@@ -215,7 +215,7 @@ class LabelledImages(Rows):
     image_size: int
     fitted: bool
     crop: Crop | None
-    unreadable: tuple[str, ...] = ()
+    unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     latent_dim: int = 0
 
     @cached_property
@@ -325,7 +325,8 @@ class LabelledImages(Rows):
     def validity(self) -> dict[str, object]:
         """What a report says of the images."""
         sentence = f"{len(self)} photographs of {len(set(self.subjects))} subjects, {self.framing()}; nothing was set."
-        return {"photometry_validated": True, "statement": " ".join([sentence, *self.notes(), self.about]).strip()}
+        said = [sentence, *self.notes(), *unnamed_people(self.subjects), self.about]
+        return {"photometry_validated": True, "statement": " ".join(said).strip()}
 
     def framing(self) -> str:
         """How photographs become images, in words."""
@@ -337,10 +338,24 @@ class LabelledImages(Rows):
 
     def notes(self) -> list[str]:
         """What does not count, a sentence for each reason."""
-        named = {BROKEN: f" ({some_of(self.unreadable)})"} if self.unreadable else {}
-        return [
-            f"Left out, {reason}: {count}{named.get(reason, '')}." for reason, count in self.left_out.items() if count
-        ]
+        return list(left_out_notes(self.left_out, self.unreadable))
+
+
+def left_out_notes(left_out: Mapping[str, int], named: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """A sentence for each reason for which images are left out, with the names of those that are known."""
+    for reason, count in left_out.items():
+        if count:
+            yield f"Left out, {reason}: {count}{f' ({some_of(named[reason])})' if reason in named else ''}."
+
+
+def unnamed_people(subjects: Sequence[int]) -> list[str]:
+    """That nothing says who is on photographs of which no two show one person, in a list."""
+    if len(set(subjects)) < max(2, len(subjects)):
+        return []
+    return [
+        "Each photograph is treated as a different person. If people repeat, intervals are too narrow: say who is on "
+        f"each photograph in a column {SUBJECT} of the table of labels."
+    ]
 
 
 def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool = False) -> LabelledImages:
@@ -419,10 +434,12 @@ def _framing(sizes: set[tuple[int, int]], request: Request) -> tuple[int, bool]:
     return size, len(sizes) > 1 or (request.image_size is not None and sizes != {(size, size)})
 
 
-def _readable(rows: Rows, strict: bool, most: int | None) -> tuple[Rows, set[tuple[int, int]], tuple[str, ...]]:
+def _readable(
+    rows: Rows, strict: bool, most: int | None
+) -> tuple[Rows, set[tuple[int, int]], dict[str, tuple[str, ...]]]:
     """Rows whose images can be read, their sizes, the others' ids; most: decode each, and refuse more than these."""
     good, sizes, reasons = [], set(), {}
-    lost = Counter(rows.left_out)
+    lost: dict[str, tuple[str, ...]] = {}
     for row, name in enumerate(rows.ids):
         try:
             size = size_of(rows.pictures.encoded(row), rows.pictures.name(row))
@@ -433,15 +450,17 @@ def _readable(rows: Rows, strict: bool, most: int | None) -> tuple[Rows, set[tup
                 raise _with_advice(error) from None
             reasons[name] = str(error)
             needs = lacking(rows.pictures.encoded(row))
-            lost[f"photographs of the kind {needs}" if needs else BROKEN] += 1
+            kind = f"photographs of the kind {needs}" if needs else BROKEN
+            lost[kind] = (*lost.get(kind, ()), name)
         else:
             good.append(row)
             sizes.add(size)
     if most is not None and len(reasons) > most:
         raise _too_many(reasons, most)
     if not reasons:
-        return rows, sizes, ()
-    return replace(rows.take(good), left_out=lost), sizes, tuple(reasons)
+        return rows, sizes, {}
+    counts = Counter(rows.left_out) + Counter({kind: len(names) for kind, names in lost.items()})
+    return replace(rows.take(good), left_out=counts), sizes, lost
 
 
 def _too_many(reasons: Mapping[str, str], most: int) -> BadInput:

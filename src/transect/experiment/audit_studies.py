@@ -243,7 +243,7 @@ def _settings(first: WorldSettings, spec: str | Path | Generator) -> WorldSettin
 
 def _study(request: AuditRequest, settings: WorldSettings, world: World, name: str) -> Study:
     world, design = _set(request, world, _known(request.vary, world))
-    recipe = StudyRecipe(WorldRecipe(settings, varied=tuple(design.levels)))
+    recipe = StudyRecipe(WorldRecipe(settings, varied=dict(design.levels)))
     return Study(name, world, design, (), recipe=recipe)
 
 
@@ -252,7 +252,7 @@ def _set(request: AuditRequest, world: World, vary: Levels) -> tuple[World, Desi
     shared = _shared(request, generator_entry(world).population)
     design = transect_design(vary, world.attributes, usual=usual_levels(world), **shared)
     worlds.check_hold(world, design)
-    world = for_attributes(world, tuple(design.levels))
+    world = for_attributes(world, design.levels)
     check_subjects(world, request.subjects)
     return world, design
 
@@ -473,7 +473,7 @@ def _experiment(request: AuditRequest, world: World) -> Study:
     several = request.steps or request.observe or request.dataset or request.replicate
     several = several or request.interpolate is not None
     return Study(
-        EXPERIMENT if several else AUDIT, world, design, (), recipe=_recipe(request, varied=tuple(design.levels))
+        EXPERIMENT if several else AUDIT, world, design, (), recipe=_recipe(request, varied=dict(design.levels))
     )
 
 

@@ -26,7 +26,7 @@ class WorldRecipe:
 
     dataset: labelled photographs in place of the generator of `settings`, and how many may be left out. steps: the
     attribute that is moved in steps, as --steps has it, and what a step is. lines: whether subjects are lines.
-    varied: attributes that are set, on which it depends who the subjects are.
+    varied: levels of attributes that are set, on which it depends who the subjects are.
     """
 
     settings: WorldSettings
@@ -35,7 +35,7 @@ class WorldRecipe:
     steps: str = ""
     step_unit: str = ""
     lines: bool = False
-    varied: tuple[str, ...] = ()
+    varied: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def plain(self) -> bool:

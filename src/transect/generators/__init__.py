@@ -89,6 +89,7 @@ def load(
 
 
 def _photographs(source: str, image_size: int | None, population: str | Path, device: str) -> Generator:
+    from transect.generators.photographs.attributes import TONE_STEPS
     from transect.generators.photographs.world import Photographs
 
     for option, value, only in (("population", population, "balanced"), ("device", device, "cpu")):
@@ -101,20 +102,25 @@ def _photographs(source: str, image_size: int | None, population: str | Path, de
             f"--generator photographs:{source}: expected photographs:READER:PATH, got no {lacks}; give both, as in"
             " photographs:folder:faces"
         )
-    source, marks = _marks_of(source)
-    return Photographs(source, image_size=image_size, marks=marks or "network")
+    source, marks = _option_of(source, "marks", "a finder's name")
+    source, steps = _option_of(source, "tone_steps", "a number of tones")
+    try:
+        tone_steps = float(steps or TONE_STEPS)
+    except ValueError:
+        raise BadInput(f"tone_steps: expected a number of tones, got {steps!r}; change it") from None
+    return Photographs(source, image_size=image_size, marks=marks or "network", tone_steps=tone_steps)
 
 
-def _marks_of(source: str) -> tuple[str, str]:
-    """The data set, and who finds the faces on it, as in folder:faces?marks=dlib:FILE; "" where that is not said."""
+def _option_of(source: str, name: str, wanted: str) -> tuple[str, str]:
+    """The data set without an option of photographs, as in folder:faces?marks=dlib:FILE, and it; "" where not given."""
     path, mark, query = source.rpartition("?")
     options = query.split("&") if mark else []
-    named = [option.removeprefix("marks=") for option in options if option.startswith("marks=")]
+    named = [option.removeprefix(f"{name}=") for option in options if option.startswith(f"{name}=")]
     if not named or Path(source.partition(":")[2]).exists():  # a folder may be called so
         return source, ""
     if len(named) > 1 or not named[0]:
-        raise BadInput(f"{source}: expected marks once, with a finder's name, got {query!r}; change it")
-    others = "&".join(option for option in options if not option.startswith("marks="))
+        raise BadInput(f"{source}: expected {name} once, with {wanted}, got {query!r}; change it")
+    others = "&".join(option for option in options if not option.startswith(f"{name}="))
     return (f"{path}?{others}" if others else path), named[0]
 
 

@@ -128,7 +128,7 @@ class Render(Job[RenderNumbers]):
         settings = self.world or WorldSettings(generator=self.generator, image_size=self.image_size)
         world = open_shown(settings)
         design = _design(world, self.vary, self.hold, self.subjects, self.seed)
-        world = for_attributes(world, tuple(design.levels))
+        world = for_attributes(world, design.levels)
         check_subjects(world, self.subjects)
         plain = self.sheet.plain
         if plain and (self.data_set or not isinstance(world, LearnedWorld) or len(design.levels) != 1):
@@ -221,7 +221,7 @@ class DataSetWork:
 
     def open(self) -> DataSetParts:
         """Open the generator. Raises TargetChanged where it is not that of the run."""
-        world = for_attributes(open_shown(self.settings), tuple(self.design.levels))
+        world = for_attributes(open_shown(self.settings), self.design.levels)
         check_same(self.facts, facts_of(world, (), None))
         return DataSetParts(world, self.design)
 

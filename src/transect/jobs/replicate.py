@@ -105,6 +105,10 @@ class Replicate(Job[ReplicateNumbers]):
             opens="value",
         ),
     ] = ()
+    label_rules: Annotated[
+        Path | None,
+        Option("Which labels mean which levels (a TOML file), in place of the rules that ship.", opens="data"),
+    ] = None
     combine: Annotated[
         bool,
         Option(
@@ -116,7 +120,9 @@ class Replicate(Job[ReplicateNumbers]):
     def compute(self) -> ReplicateNumbers:
         """The effects side by side."""
         folders = [working_folders.opened(run) for run in self.runs]
-        return replicate_runs(folders, report_options.listed_margins(self.margin), combine=self.combine)
+        return replicate_runs(
+            folders, report_options.listed_margins(self.margin), combine=self.combine, rules=self.label_rules
+        )
 
     def place(self) -> str | Path:
         """The folder of the last run."""
@@ -197,6 +203,7 @@ def _marked(text: str) -> str:
 
 WORLDS: Final[Sequence[Column[World]]] = (
     Column("world", "name"),
+    Column("run", lambda world: world.run or "–"),
     Column("what it is", "kind"),
     Column("made by", "generator"),
     Column("population", lambda world: world.population or "–"),

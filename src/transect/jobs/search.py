@@ -184,7 +184,8 @@ class Search(Job[SearchNumbers]):
         directions = None if options.directions is None else Path(options.directions)
         world = WorldSettings(self.generator, self.population, options.image_size, options.device, directions).open()
         space = space_of(world, self.vary, kind=options.space, latent_dims=options.latent_dims)
-        world = for_attributes(world, [attribute.name for attribute in space.attributes])
+        ends = zip(space.ranked.min(axis=1).tolist(), space.ranked.max(axis=1).tolist(), strict=True)
+        world = for_attributes(world, dict(zip((each.name for each in space.attributes), ends, strict=True)))
         return search_for(
             world, target, space, truth=self.truth, budget=self.budget, goal=self.goal, seed=self.seed, options=options
         )

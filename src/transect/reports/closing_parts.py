@@ -255,9 +255,7 @@ def _families(document: Document) -> Iterator[tuple[Markup, Markup]]:
 def _images(document: Document) -> tuple[str, Markup]:
     """What the images are of."""
     world, name = document.results.world, document.text("/world/name")
-    if world.photographs:
-        return "Photographs", Markup("{}. {}").format(name, document.text("/world/statement"))
-    if computed_on_photographs(document):
+    if world.photographs or computed_on_photographs(document):
         return "Photographs", Markup('{}, as described under <a href="#world">Photographs</a>').format(name)
     gain = Markup("; the camera's meter asks for at most {} stops of gain (a subject's metering error comes on top)")
     said = Markup("{}; photometry {}{}. {}").format(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -120,8 +120,8 @@ def check_subjects(generator: Generator, subjects: int) -> None:
         generator.check_subjects(subjects)
 
 
-def for_attributes(world: World, names: Sequence[str]) -> World:
-    """The world with the subjects alone on which all of these attributes can be set; itself where that is all."""
+def for_attributes(world: World, names: Collection[str]) -> World:
+    """The world with the subjects alone on which these attributes (or levels of them) can be set; else itself."""
     return world.for_attributes(names) if isinstance(world, ChoosesSubjects) else world
 
 

@@ -26,7 +26,11 @@ def test_corrupt_tiny_and_huge_photographs_are_counted_by_reason(tmp_path, monke
     found = Subjects.open(f"folder:{place}", 48)
     assert found.left_out == {BROKEN: 2, TINY: 1, HUGE: 1}
     assert len(found) == 4
-    assert next(found.notes()) == f"Left out, {BROKEN}: 2."
+    assert list(found.notes())[:3] == [
+        f"Left out, {BROKEN}: 2 (text.png, whole.jpg).",
+        f"Left out, {HUGE}: 1 (large.png).",
+        f"Left out, {TINY}: 1 (thin.png).",
+    ]
     with pytest.raises(BadInput, match=r"at most 4 photographs, as many as can be used \(left out, unread"):
         found.check(5)
 

@@ -226,7 +226,7 @@ class World:
 
     hold: attributes held at the subject's own value (direct effects). seed: that subjects are drawn by, None where they
     are none of a generator. notes: what is not compared of it, and why. image_size: side of its images in pixels, 0
-    where that is not known.
+    where that is not known. run: the name of its folder.
     """
 
     name: str
@@ -240,6 +240,7 @@ class World:
     seed: int | None = None
     notes: tuple[str, ...] = ()
     image_size: int = 0
+    run: str = ""
 
 
 @final

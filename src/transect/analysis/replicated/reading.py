@@ -111,12 +111,17 @@ _ASIDE: Final = ("name", "device")
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A world with its effects, the folder that it is in, and the photographs that its subjects are."""
+    """A world with its effects, the folder that it is in, and the photographs that its subjects are.
+
+    place: the folder of its tables, None of matched pairs. tests: of its report, for which each p is corrected.
+    """
 
     folder: Path
     world: World
     effects: tuple[WorldEffect, ...]
     photographed: Photographed = field(default_factory=Photographed)
+    place: Path | None = None
+    tests: int = 1
 
 
 def read(folders: Sequence[Path]) -> tuple[Reading, ...]:
@@ -149,7 +154,7 @@ def numbered(found: Sequence[Reading]) -> tuple[Reading, ...]:
     return tuple(
         replace(
             each,
-            world=replace(each.world, name=name),
+            world=replace(each.world, name=name, run=each.folder.resolve().name),
             effects=tuple(replace(effect, world=place) for effect in each.effects),
         )
         for place, (each, name) in enumerate(zip(found, _names(found), strict=True))
@@ -157,19 +162,27 @@ def numbered(found: Sequence[Reading]) -> tuple[Reading, ...]:
 
 
 def _names(found: Sequence[Reading]) -> list[str]:
-    """The folder's name, with the study's where it holds several (alone where all are of one); numbered where twice."""
+    """What each world is, as "rendered"; with its run where another is too, and its run alone where all are.
+
+    The run is the folder's name, with the study's where it holds several; numbered where twice. Of one folder's worlds
+    names are those of the studies.
+    """
     counts = Counter(each.folder for each in found)
     if len(counts) == 1:
         return [each.world.study for each in found]
     plain = [each.folder.resolve().name for each in found]
-    names = [
+    runs = [
         f"{name}: {each.world.study}" if counts[each.folder] > 1 else name
         for name, each in zip(plain, found, strict=True)
     ]
-    return [
-        name if names.count(name) == 1 else f"{name} ({names[: place + 1].count(name)})"
-        for place, name in enumerate(names)
+    runs = [
+        name if runs.count(name) == 1 else f"{name} ({runs[: place + 1].count(name)})"
+        for place, name in enumerate(runs)
     ]
+    words = [WORDS[each.world.kind] for each in found]
+    if len(set(words)) == 1:
+        return runs
+    return [word if words.count(word) == 1 else f"{word} ({run})" for word, run in zip(words, runs, strict=True)]
 
 
 def _studies(folder: Path) -> Iterator[Reading]:
@@ -180,10 +193,10 @@ def _studies(folder: Path) -> Iterator[Reading]:
         if study.spec["generator"].get("steps"):
             yield Reading(folder, world_of(study, (_STEPS,)), ())
         else:
-            yield audited(study, results.effects, folder, place)
+            yield audited(study, results.effects, folder, place, results.family.size)
 
 
-def audited(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, place: Path) -> Reading:
+def audited(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, place: Path, tests: int) -> Reading:
     """The world of a study, and its effects or unadjusted associations as the report has them; of numbers slopes."""
     attributes = {attribute.name: attribute for attribute in study.attributes}
     known = {target.name: (target.description, target.truth) for target in study.targets}
@@ -195,7 +208,8 @@ def audited(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, pla
         and not _changes_truth(row, known[row.target][1])
         and not _of_ranges(row, attributes[row.attribute])
     )
-    return Reading(folder, world_of(study), found, photographed(GeneratorDescription(study.spec["generator"]), place))
+    shown = photographed(GeneratorDescription(study.spec["generator"]), place)
+    return Reading(folder, world_of(study), found, shown, place, tests)
 
 
 def _changes_truth(row: EffectEntry, truth: str | None) -> bool:
@@ -220,8 +234,20 @@ def world_of(study: StudyEntry, notes: Sequence[str] = ()) -> World:
     )  # fmt: skip
 
 
+WORDS: Final[Mapping[str, str]] = {
+    "rendered": "rendered",
+    "generated": "generated",
+    "photographs, edited": "edited",
+    "inverted photographs, edited": "edited",
+    "photographs as they are, unadjusted": "labelled",
+    "images as drawn, unadjusted": "as drawn",
+    "matched pairs, adjusted": "matched",
+}
+"""The name of a world by what it is."""
+
+
 def _kind(generator: GeneratorDescription, how: How) -> str:
-    """The world in a few words."""
+    """The world in a few words, a key of WORDS."""
     if how == "unadjusted":
         return f"{'photographs as they are' if generator.of_photographs else 'images as drawn'}, unadjusted"
     if generator.of_photographs or "pictures_sha256" in generator.facts:

@@ -6,7 +6,7 @@ Effects are the same where attribute, outcome, truth and model are; levels that 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +19,7 @@ from transect.analysis import finished_run
 from transect.analysis.findings import Findings, in_several_worlds
 from transect.analysis.finished_run import Run, TargetOutcomes
 from transect.analysis.margins import margin_of, margins_of
-from transect.analysis.replicated import conclusions, reading
+from transect.analysis.replicated import conclusions, label_rules, reading
 from transect.analysis.replicated.conclusions import (
     Combined,
     Finding,
@@ -29,6 +29,7 @@ from transect.analysis.replicated.conclusions import (
     about,
     models,
 )
+from transect.analysis.replicated.label_rules import LabelRule
 from transect.analysis.replicated.reading import Reading, digest, read, shared
 from transect.analysis.sections.answers import point, table
 from transect.effects import several_worlds
@@ -46,6 +47,9 @@ from transect.runs.layout import runs_of
 from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import counted, spaced
 
+_MOST_NAMED: Final = 6
+_OTHERS: Final = "no other world has its model, outcome and levels"
+_NOWHERE_ELSE: Final = "no other world has this, under that name or by a rule"
 _SEVERAL: Final = "{}: matched pairs name no model, and the other runs audit several: give runs of one model"
 
 
@@ -76,7 +80,7 @@ class Matched:
     notes: tuple[str, ...]
 
 
-def match(readings: Sequence[Reading]) -> Matched:
+def match(readings: Sequence[Reading], rules: Sequence[LabelRule] = ()) -> Matched:
     """The effects that are the same in two worlds or more. Raises BadInput without one, and for total beside direct."""
     worlds = [reading.world for reading in readings]
     _check_held(worlds)
@@ -84,18 +88,46 @@ def match(readings: Sequence[Reading]) -> Matched:
     notes = [f"{world.name}: {note}" for world in worlds for note in world.notes]
     shown = [reading.photographed for reading in readings]
     notes += [*shared(worlds, shown), *_unnamed(worlds), *_other_models(worlds, effects), *_sizes(worlds)]
+    joined = label_rules.join(readings, effects, rules)
+    notes += joined.notes
     found: list[SameEffect] = []
+    for alike in joined.effects:
+        made, why = _aligned(alike, worlds)
+        found += made
+        notes += why
     for key in dict.fromkeys((e.digest, e.attribute, e.outcome) for e in effects):
         alike = [e for e in effects if (e.digest, e.attribute, e.outcome) == key]
         made, why = _aligned(alike, worlds)
         found += made
-        notes += why
+        notes += why if made or not {(e.world, e.attribute) for e in alike} <= joined.taken else []
     if not found:
         _check_one_model(worlds, effects)
         why_none = "; ".join(dict.fromkeys(notes)) or "no model, attribute and outcome is in two of them"
         raise BadInput(f"expected an effect that two worlds share, got none ({why_none}); audit one model with the "
                        "same attributes and outcomes in both")  # fmt: skip
+    notes += _not_compared(worlds, effects, found, joined.taken)
     return Matched(tuple(found), tuple(dict.fromkeys(notes)))
+
+
+def _not_compared(
+    worlds: Sequence[World], effects: Sequence[WorldEffect], found: Sequence[SameEffect], taken: Set[tuple[int, str]]
+) -> Iterator[str]:
+    """Which world is missing where others are compared, or has what no other has, and why. taken: joined by rules."""
+    compared: dict[str, set[int]] = {}
+    for same in found:
+        compared.setdefault(same.attribute, set()).update(effect.world for effect in same.effects)
+    for place, world in enumerate(worlds):
+        own = dict.fromkeys(effect.attribute for effect in effects if effect.world == place)
+        lacking = [name for name, places in compared.items() if place not in places]
+        there = [spaced(name) for name in lacking if name in own]
+        nowhere = [spaced(name) for name in lacking if name not in own]
+        alone = [spaced(name) for name in own if name not in compared and (place, name) not in taken]
+        unset = "nothing sets this there" if world.how == "set" else "no label says this"
+        reasons = {_OTHERS: there, unset: nowhere, _NOWHERE_ELSE: alone}
+        for why, names in reasons.items():
+            if names:
+                more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+                yield f"Not compared in {world.name}: {', '.join(names[:_MOST_NAMED])}{more} ({why})"
 
 
 def _check_held(worlds: Sequence[World]) -> None:
@@ -441,14 +473,17 @@ def _told(finding: Finding, found: Transported) -> Combined:
     return replace(one, text=conclusions.combined_sentence(one))
 
 
-def replicate_runs(folders: Sequence[Path], stated: Sequence[str] = (), *, combine: bool = False) -> ReplicateNumbers:
-    """The same effects in the worlds of finished runs, and whether they replicate."""
+def replicate_runs(
+    folders: Sequence[Path], stated: Sequence[str] = (), *, combine: bool = False, rules: str | Path | None = None
+) -> ReplicateNumbers:
+    """The same effects in the worlds of finished runs, and whether they replicate. rules: a file of `label_rules`."""
+    known_rules = label_rules.read(rules)
     if combine and len(folders) != 2:
         raise BadInput(f"--combine: expected two runs, the rendered one first, got {len(folders)}; give these two")
     readings = read(folders)
     outcomes = {effect.outcome for reading in readings for effect in reading.effects}
     known = margins_of(stated, outcomes, folders[0])
-    numbers = replicated(readings, known)
+    numbers = replicated(readings, known, known_rules)
     if not combine:
         return numbers
     combined, notes = combining_combined(folders, numbers)
@@ -461,9 +496,11 @@ def replicate_runs(folders: Sequence[Path], stated: Sequence[str] = (), *, combi
     )
 
 
-def replicated(readings: Sequence[Reading], margins: Mapping[str, float]) -> ReplicateNumbers:
-    """What is said of the effects that worlds share. Raises as `matching.match`."""
-    matched = match(readings)
+def replicated(
+    readings: Sequence[Reading], margins: Mapping[str, float], rules: Sequence[LabelRule] = ()
+) -> ReplicateNumbers:
+    """What is said of the effects that worlds share. Raises as `match`."""
+    matched = match(readings, rules)
     worlds = tuple(reading.world for reading in readings)
     findings = _findings(matched, worlds, margins)
     return ReplicateNumbers(
@@ -561,10 +598,10 @@ def replication_of(
     places = {path.name: path for path in runs_of(folder)}
     known = {study.spec.name: StudyEntry.made_of(**study.entry) for study in studies}
     names = [study.spec.name for study in (*experiments, *observed)]
-    found = [reading.audited(known[name], entries, folder, places.get(name, folder)) for name in names]
+    found = [reading.audited(known[name], entries, folder, places.get(name, folder), len(entries)) for name in names]
     readings = reading.numbered(found)
     try:
-        return replicated(readings, margins)
+        return replicated(readings, margins, label_rules.read())
     except BadInput as error:  # a report is written whatever its worlds share
         return ReplicateNumbers(tuple(each.world for each in readings), {}, (), (), (), (str(error),), ())
 

@@ -69,11 +69,14 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
 
 APPEARANCE: Final = ("skin_tone", "hair_color", "lipstick", "beard_shadow", "face_mask", "glasses", "bangs", "hat")
 """Edits that are composited on a face, so that a photograph needs one."""
+TONE_STEPS, MOST_TONE_STEPS = 2.0, 3.0
+"""By how many of the ten tones skin may differ from the photograph's own: without asking, and at most."""
+WHY_NEAR: Final = "a larger edit paints a face: it shows no person with that skin, misleads, and offends"
 LOWEST: Final[Mapping[str, float]] = {"skin_tone": 1.0, "hair_color": 0.0}
 """The first level of an edit whose attribute begins below it; at levels below it the photograph is as it is."""
 
 USUAL: Final[Mapping[str, tuple[float, ...]]] = {
-    "skin_tone": (2.0, 4.0, 6.0, 8.0),
+    "skin_tone": (5.0, 6.0, 7.0),
     "hair_color": (0.0, 0.33, 0.67, 1.0),
     "lipstick": (0.0, 0.5, 1.0),
     "beard_shadow": (0.0, 0.5, 1.0),

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, final
@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.datasets import LabelledImages, open_dataset
 from transect.datasets.files import size_of
-from transect.datasets.labelled import BROKEN, SUBJECT
+from transect.datasets.labelled import BROKEN, left_out_notes, unnamed_people
 from transect.errors import BadInput, MissingExtra
 from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs import camera
@@ -80,12 +80,16 @@ class Look:
 @final
 @dataclass(frozen=True)
 class Subjects:
-    """The photographs that can be used. rows: of the data set; looks: of these rows; left_out: reason -> how many."""
+    """The photographs that can be used. rows: of the data set; looks: of these rows.
+
+    left_out: reason -> how many are not; named: reason -> the names of those whose files are at fault.
+    """
 
     labelled: LabelledImages
     rows: Int[np.ndarray, " n"]
     looks: tuple[Look, ...]
     left_out: dict[str, int]
+    named: Mapping[str, Sequence[str]]
 
     @classmethod
     def open(cls, source: str, image_size: int | None = None) -> Subjects:
@@ -93,12 +97,15 @@ class Subjects:
         labelled = open_dataset(source, image_size=image_size, labelled=False, strict=False)
         looks = tuple(_looks(labelled))
         kept = np.array([row for row, look in enumerate(looks) if not look.reason], dtype=np.int64)
-        reasons = Counter(look.reason for look in looks if look.reason)
-        left_out = Counter(labelled.left_out) + reasons
+        named = {reason: list(names) for reason, names in labelled.unreadable.items()}
+        for row, look in enumerate(looks):
+            if look.reason:
+                named.setdefault(look.reason, []).append(labelled.ids[row])
+        left_out = Counter(labelled.left_out) + Counter(look.reason for look in looks if look.reason)
         if not len(kept):
             found = ", ".join(f"{number} {reason}" for reason, number in left_out.items())
             raise BadInput(f"{labelled.name}: expected photographs that can be used, got none ({found}); add some")
-        return cls(labelled, kept, tuple(looks[row] for row in kept), dict(left_out))
+        return cls(labelled, kept, tuple(looks[row] for row in kept), dict(left_out), named)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -107,7 +114,7 @@ class Subjects:
         """Some of the photographs; left_out: reason -> how many of the others."""
         looks = tuple(look for look, stays in zip(self.looks, kept, strict=True) if stays)
         counted_too = Counter(self.left_out) + Counter(left_out)
-        return Subjects(self.labelled, self.rows[kept], looks, dict(counted_too))
+        return Subjects(self.labelled, self.rows[kept], looks, dict(counted_too), self.named)
 
     @property
     def people(self) -> Int[np.ndarray, " n"]:
@@ -142,13 +149,8 @@ class Subjects:
 
     def notes(self) -> Iterator[str]:
         """A sentence for each reason for which photographs are left out, and what is not known of who is on them."""
-        for reason, number in self.left_out.items():
-            yield f"Left out, {reason}: {number}."
-        if len(self) > 1 and len(np.unique(self.people)) == len(self):
-            yield (
-                "Each photograph is treated as a different person. If people repeat, intervals are too narrow: say who "
-                f"is on each photograph in a column {SUBJECT} of the table of labels."
-            )
+        yield from left_out_notes(self.left_out, self.named)
+        yield from unnamed_people(self.people.tolist())
 
     def copies(self) -> tuple[str, ...]:
         """Photographs whose pixels are those of an earlier one, each as "copy = earlier", by name."""

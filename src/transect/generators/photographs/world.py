@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
@@ -23,7 +23,17 @@ from transect.errors import BadInput
 from transect.generators.faceworld.chance import check_seeds
 from transect.generators.photographs import camera
 from transect.generators.photographs.appearance.sitters import DEFAULT, Sitters, left_out_by_group
-from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES, LOWEST, NEUTRAL, USUAL, Edits
+from transect.generators.photographs.attributes import (
+    APPEARANCE,
+    ATTRIBUTES,
+    LOWEST,
+    MOST_TONE_STEPS,
+    NEUTRAL,
+    TONE_STEPS,
+    USUAL,
+    WHY_NEAR,
+    Edits,
+)
 from transect.generators.photographs.subjects import SMALLEST, Subjects, check_opencv, corner, inner
 from transect.generators.requests import requested_columns
 from transect.marks import Finder
@@ -77,8 +87,9 @@ class Photographs:
 
     image_size: pixels, at least 32 (default: that of the photographs where all have one size, else 128). threads:
     pictures that are made side by side. marks: who finds the faces, by name (`transect.marks.FINDERS`) or as an
-    object; asked only where an edit is composited on a face. Raises MissingExtra without OpenCV, BadInput and
-    UnknownName as `datasets.open_dataset`, and BadInput where no photograph can be used.
+    object; asked only where an edit is composited on a face. tone_steps: by how many of the ten tones skin_tone may
+    differ from a photograph's own, at most 3. Raises MissingExtra without OpenCV, BadInput and
+    UnknownName as `datasets.open_dataset`, and BadInput where no photograph can be used or tones are too far.
     """
 
     def __init__(
@@ -88,15 +99,21 @@ class Photographs:
         image_size: int | None = None,
         threads: int | None = None,
         marks: str | Finder = DEFAULT,
+        tone_steps: float = TONE_STEPS,
     ) -> None:
         check_opencv("photographs as subjects")
+        if not 0 < tone_steps <= MOST_TONE_STEPS:
+            raise BadInput(
+                f"tone_steps: expected more than 0 and at most {MOST_TONE_STEPS:g} tones, got {tone_steps:g}:"
+                f" {WHY_NEAR}; give {MOST_TONE_STEPS:g} or fewer"
+            )
         if image_size is not None and image_size < SMALLEST:
             raise BadInput(
                 f"--size: expected at least {SMALLEST} pixels of photographs, got {image_size}; give more, or leave it"
                 " out"
             )
         self.subjects = Subjects.open(source, image_size)
-        self.sitters = Sitters(self.subjects, marks)
+        self.sitters = Sitters(self.subjects, marks, tone_steps)
         self.composited: tuple[str, ...] = ()
         self._by_group: tuple[str, ...] = ()
         self.image_size = self.subjects.labelled.image_size
@@ -144,24 +161,29 @@ class Photographs:
         """None: a reading has to move as the level was moved."""
         return {}
 
-    def for_attributes(self, names: Sequence[str]) -> Photographs:
+    def for_attributes(self, names: Collection[str]) -> Photographs:
         """The photographs on which all of these can be set, the others counted by reason and group.
 
-        Itself where none of them is composited. Raises BadInput where no photograph is left, and as `open_marks`.
+        names: with their levels, those photographs whose skin is near enough to all levels of skin_tone. Itself where
+        none of them is composited. Raises BadInput where no photograph is left or can be, and as `open_marks`.
         """
         composited = tuple(name for name in APPEARANCE if name in names)
-        if not composited or composited == self.composited:
+        levels = names.get("skin_tone", ()) if isinstance(names, Mapping) else ()
+        tones = tuple(float(level) for level in levels if level >= LOWEST["skin_tone"])
+        if not composited or (composited, tones) == (self.composited, self.sitters.tones):
             return self
-        why = self.sitters.reasons(composited)
+        sitters = self.sitters.to_tones(tones)
+        why = sitters.reasons(composited)
         kept, reasons = np.array([not reason for reason in why]), Counter(filter(None, why))
         if not kept.any():
             found = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
             raise BadInput(
-                f"{self.name}: expected photographs with a face, got none ({found}); add some or name another finder"
+                f"{self.name}: expected photographs with a face on which this can be set, got none ({found}); add"
+                " some, name another finder, or choose other levels"
             )
         narrowed = copy(self)
         narrowed.subjects = self.subjects.only(kept, reasons)
-        narrowed.sitters = self.sitters.of(narrowed.subjects)
+        narrowed.sitters = sitters.of(narrowed.subjects)
         narrowed.composited = composited
         narrowed._by_group = tuple(left_out_by_group(self.subjects, why))
         return narrowed
@@ -229,7 +251,7 @@ class Photographs:
             bare, key = self.subjects.picture(row), self.subjects.key(row)
             for place in places[row].tolist():
                 worn = edits[place].any_of(_COMPOSITED)
-                picture = self.sitters.sitting(row).dressed(edits[place]) if worn else bare
+                picture = self.sitters.dressed(row, edits[place]) if worn else bare
                 camera.retaken(picture, edits[place], key, out=inner(pixels[place], picture))
 
         with ThreadPoolExecutor(self.threads) as pool:

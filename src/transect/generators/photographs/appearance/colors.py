@@ -220,6 +220,12 @@ def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]
     return float(ita(np.median(camera.decoding()[pixels[sure]], axis=0).astype(np.float64)))
 
 
+def own_tone(picture: UInt8[np.ndarray, "h w 3"], face: Face) -> float:
+    """The tone, 1 to 10, of a face's skin as the picture shows it."""
+    weight, _ = _weights(face)
+    return tone_of(median_ita(picture, (face.masks["skin"] > _SURE) & (weight > _SURE)))
+
+
 def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray, "h w 3"]:
     """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, so many stops brighter."""
     before, after = living_skin(np.array([skin.tone, level]))

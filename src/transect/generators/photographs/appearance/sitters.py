@@ -15,6 +15,8 @@ from jaxtyping import Bool, UInt8
 
 from transect.errors import BadInput
 from transect.generators.photographs.appearance.colors import (
+    DARKEST,
+    LIGHTEST,
     Camera,
     Hair,
     Lips,
@@ -25,6 +27,7 @@ from transect.generators.photographs.appearance.colors import (
     hair_of,
     lips_of,
     median_ita,
+    own_tone,
     painted_lips,
     read_hair,
     remetered,
@@ -32,7 +35,7 @@ from transect.generators.photographs.appearance.colors import (
     toned_skin,
 )
 from transect.generators.photographs.appearance.faces import Face, Layer, face_of, laid, pixels_of, scene_of, unsuited
-from transect.generators.photographs.attributes import NEUTRAL, Edits
+from transect.generators.photographs.attributes import MOST_TONE_STEPS, NEUTRAL, TONE_STEPS, WHY_NEAR, Edits
 from transect.generators.photographs.subjects import COLORLESS, Subjects, corner, is_grey, squared
 from transect.marks import Finder, open_marks
 from transect.runs.wording import spaced
@@ -188,6 +191,10 @@ def _put(
 
 
 DEFAULT: Final = "network"
+TOO_FAR: Final = "photographs whose skin is more than {} tones from a level of skin_tone"
+_APART: Final = "skin_tone: expected levels at most {} apart, got {} apart: {}; choose levels nearer to each other"
+_FAR: Final = "{}: expected a skin_tone near its own, got {} of a photograph of tone {}: {}; choose a nearer level"
+_ROUNDING: Final = 1e-6
 _KEPT: Final = 32
 """Photographs whose parts are kept in memory."""
 _LOOKED_AT: Final = 48
@@ -200,10 +207,15 @@ _GROUPS: Final = 6
 
 @final
 class Sitters:
-    """The faces on photographs. marks: a finder, or its name; it is opened when a face is first needed."""
+    """The faces on photographs. marks: a finder, or its name; it is opened when a face is first needed.
 
-    def __init__(self, subjects: Subjects, marks: str | Finder = DEFAULT) -> None:
-        self.subjects, self._marks = subjects, marks
+    steps: by how many tones skin may be moved from the photograph's own. tones: those that will be set.
+    """
+
+    def __init__(
+        self, subjects: Subjects, marks: str | Finder = DEFAULT, steps: float = TONE_STEPS, tones: Sequence[float] = ()
+    ) -> None:
+        self.subjects, self._marks, self.steps, self.tones = subjects, marks, steps, tuple(tones)
         self.sitting = functools.lru_cache(maxsize=_KEPT)(self._seated)
         self._statements: dict[tuple[str, ...], str] = {}
 
@@ -214,7 +226,26 @@ class Sitters:
 
     def of(self, subjects: Subjects) -> Sitters:
         """The same finder's faces on some of the photographs."""
-        return Sitters(subjects, self.finder)
+        return Sitters(subjects, self.finder, self.steps, self.tones)
+
+    def to_tones(self, tones: Sequence[float]) -> Sitters:
+        """The same for skin of these tones. Raises BadInput where no photograph can be as near to all of them."""
+        if tones and max(tones) - min(tones) > 2 * self.steps:
+            raise BadInput(_APART.format(f"{2 * self.steps:g}", f"{max(tones) - min(tones):g}", self._limit()))
+        return Sitters(self.subjects, self.finder, self.steps, tones)
+
+    def _limit(self) -> str:
+        more = f"; up to {MOST_TONE_STEPS:g} on request, as photographs:folder:faces?tone_steps={MOST_TONE_STEPS:g}"
+        reach = f"a photograph's skin is moved by at most {self.steps:g} of the ten tones"
+        return f"{reach}{more if self.steps < MOST_TONE_STEPS else ''}: {WHY_NEAR}"
+
+    def dressed(self, subject: int, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
+        """The photograph with what these edits composite. Raises BadInput for skin too far from its own."""
+        sitting, level = self.sitting(subject), edits.skin_tone
+        if level != NEUTRAL["skin_tone"] and abs(level - sitting.skin.tone) > self.steps + _ROUNDING:
+            name = self.subjects.labelled.pictures.name(int(self.subjects.rows[subject]))
+            raise BadInput(_FAR.format(name, f"{level:g}", f"{sitting.skin.tone:.1f}", self._limit()))
+        return sitting.dressed(edits)
 
     def face(self, subject: int) -> Face | str:
         """The face on a photograph, or why there is none that can be used."""
@@ -244,38 +275,47 @@ class Sitters:
         face = self.face(subject)
         if isinstance(face, str):
             return face
-        tinted = not _TINTED.isdisjoint(names)
-        return COLORLESS if tinted and is_grey(self.subjects.picture(subject)) else unsuited(face, names)
+        picture = self.subjects.picture(subject)
+        if not _TINTED.isdisjoint(names) and is_grey(picture):
+            return COLORLESS
+        if "skin_tone" in names and self.tones:
+            own = own_tone(picture, face)
+            if max(abs(tone - own) for tone in self.tones) > self.steps:
+                return TOO_FAR.format(f"{self.steps:g}")
+        return unsuited(face, names)
 
     def describe(self) -> dict[str, Any]:
         """What recreates what is composited, as JSON values."""
-        return {"version": VERSION, "marks": self.finder.describe()}
+        limit = {"tone_steps": self.steps} if self.tones else {}
+        return {"version": VERSION, "marks": self.finder.describe(), **limit}
 
     def statement(self, names: Sequence[str]) -> str:
         """How what is composited under these names was placed, how large it is, and how it was checked."""
         if tuple(names) not in self._statements:
-            looks = [_look(self._seated(one), names) for one in range(min(len(self.subjects), _LOOKED_AT))]
+            looks = [_look(self._seated(one), names, self.steps) for one in range(min(len(self.subjects), _LOOKED_AT))]
             source = self.finder.describe().get("name", "a finder")
             said = [f"Composited on the face, by marks of {source}, and no photograph of it:"]
-            self._statements[tuple(names)] = " ".join([*said, *(_said(name, looks) for name in names)])
+            limit = [f"{self._limit()[0].upper()}{self._limit()[1:]}."] if "skin_tone" in names else []
+            self._statements[tuple(names)] = " ".join([*said, *(_said(name, looks) for name in names), *limit])
         return self._statements[tuple(names)]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a statement says of one photograph: masks' shares, ITA as it is and at tones 2 and 9, the head's error."""
+    """What a statement says of one photograph: masks' shares, ITA as it is, lighter and darker, the head's error."""
 
     shares: Mapping[str, float]
     ita: tuple[float, float, float]
     error: float
 
 
-def _look(sitting: Sitting, names: Sequence[str]) -> _Look:
+def _look(sitting: Sitting, names: Sequence[str], steps: float) -> _Look:
     shares = {name: float(sitting.changed(Edits(**{name: _PROBES[name]})).mean()) for name in names}
     ita = (math.nan,) * 3
     if "skin_tone" in names:
-        light, dark = (sitting.ita(Edits(skin_tone=tone, metering=1.0)) for tone in (2.0, 9.0))
+        ends = np.clip([sitting.skin.tone - steps, sitting.skin.tone + steps], LIGHTEST, DARKEST).tolist()
+        light, dark = (sitting.ita(Edits(skin_tone=tone, metering=1.0)) for tone in ends)
         ita = (sitting.skin.ita, light, dark)
     return _Look(shares, ita, sitting.head.error if set(_WORN) & set(names) else math.nan)
 
@@ -291,8 +331,8 @@ def _checked(name: str, looks: Sequence[_Look]) -> str:
     if name == "skin_tone":
         before, light, dark = np.median([look.ita for look in looks], axis=0)
         return (
-            f"ITA of the skin is read back: median {before:.0f} degrees before, {light:.0f} at tone 2 and"
-            f" {dark:.0f} at tone 9 with the scene metered"
+            f"ITA of the skin is read back: median {before:.0f} degrees before, {light:.0f} at the lightest tone that"
+            f" is allowed and {dark:.0f} at the darkest, with the scene metered"
         )
     if name in _WORN:
         errors = [look.error for look in looks]
