@@ -63,7 +63,7 @@ def test_shares_of_levels_that_were_not_shown_name_them(tmp_path):
     )
     (tmp_path / "shares.csv").write_text("age,share\n40,0.5\n20,0.5\n")
     told = refused_here("report", str(tmp_path / "run"), "--shares", str(tmp_path / "shares.csv"))
-    assert told.startswith("shares: age 40 was not shown: expected shares of 20, 60; give those, or audit with")
+    assert told.startswith("--shares: age 40 was not shown: expected shares of 20, 60; give those, or audit with")
 
 
 def test_too_little_memory_is_one_line(monkeypatch):

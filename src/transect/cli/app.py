@@ -162,7 +162,7 @@ def _one_line(error: BaseException) -> str:
         place = f"{error.filename}: " if isinstance(error.filename, str) else ""
         return one_line(f"{place}{words_of(error)}; check the path and your permissions")
     text = error.format_message() if hasattr(error, "format_message") else str(error)
-    text += _see_help(error, text)
+    text = _with_help(error, text)
     if (faults := getattr(error.__cause__, "errors", None)) and callable(faults):  # pydantic reads values for Typer
         from transect.runs.wording import expectation, in_words
 
@@ -171,13 +171,13 @@ def _one_line(error: BaseException) -> str:
     return one_line(text)
 
 
-def _see_help(error: BaseException, text: str) -> str:
-    """Where a usage error finds its fix; "" for a value that was not expected, which has it in its words."""
+def _with_help(error: BaseException, text: str) -> str:
+    """A usage error with the command that shows its fix; an invalid value has the fix in its words."""
     context = getattr(error, "ctx", None)
     if not text or context is None or text.startswith("Invalid value"):
-        return ""
-    called = f"transect {command_name(context)}".strip()
-    return f"{'' if text.endswith(('.', '?')) else ';'} see: {called} --help"
+        return text
+    text, help_ = text[0].lower() + text[1:].rstrip("."), f"transect {command_name(context)}".strip()
+    return f"{text} See: {help_} --help" if text.endswith("?") else f"{text}; see: {help_} --help"
 
 
 _termination: Final = Termination()

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from transect.errors import BadInput
-from transect.options import Setting, settings
+from transect.options import Setting, named_on_command_line, settings
 from transect.runs.addresses import is_address
 from transect.texts import say
 
@@ -96,6 +96,12 @@ class Command(TyperCommand):
         """Refuse what is repeated, and an address where a path belongs."""
         _check(self, ctx, args)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it; errors name its options."""
+        typed = (each for each in self.params if each.name and each.param_type_name == "option")
+        with named_on_command_line({str(each.name): each.opts[0] for each in typed}):
+            return super().invoke(ctx)
 
 
 class Group(TyperGroup):
