@@ -113,9 +113,9 @@ def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, mo
         (lambda: Serving(folder, public_url="https://[").serve(), "--public-url: expected an address"),
         (lambda: Serving(folder, public_url="https://*.rate.example").serve(), "--public-url: expected an address"),
         (lambda: Serving(folder, questions=[str(questions)]).serve(), "question q: example: "),
-        (lambda: Serving(folder, port=port).serve(), f"--port {port}: expected a free port"),
+        (lambda: Serving(folder, port=port).serve(), f"--port {port} is in use"),
         (lambda: AnnotateExport(folder, kind="xml", out=tmp_path / "x").compute(), "unknown format 'xml'"),
-        (lambda: AnnotateExport(folder, kind="label-studio", questions=[str(skips)]).compute(), "no level called"),
+        (lambda: AnnotateExport(folder, kind="label-studio", questions=[str(skips)]).compute(), "means a skip"),
     ):
         if "example" in reason:
             monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "long enough")

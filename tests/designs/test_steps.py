@@ -98,7 +98,7 @@ def test_steps_in_units_of_the_direction_are_not_stopped_by_a_range():
     assert steps.step.bounds == (-100.0, 100.0)
     assert steps.step.meaning == "apparent age; steps of one unit of the direction from the subject's own"
     assert steps.describe()["steps"] == {"attribute": "age", "half_range": 30.0, "unit": "years", "by": "direction"}
-    with pytest.raises(BadInput, match="--hold: expected none with --step-unit direction"):
+    with pytest.raises(BadInput, match="--hold does not apply to --step-unit direction"):
         steps.set(steps.sample([0]), {"age": 1.0}, hold=("skin_tone",))
 
 

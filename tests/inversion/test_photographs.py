@@ -118,7 +118,7 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
     ("options", "message"),
     [
         ({"subjects": 59}, r"expected at most 58 subjects, .* \(2 more failed\), got 59; give --subjects 58"),
-        ({"directions": None}, "--latents: expected --directions FILE, along which"),
+        ({"directions": None}, "--latents needs --directions FILE, along which"),
         ({"redraw": 2}, "--redraw: expected none with --latents"),
     ],
 )
@@ -229,7 +229,7 @@ def test_the_photograph_is_put_back_outside_the_mask(files, tmp_path):
     ("options", "message"),
     [
         ({"latents": None}, "expected --latents FILE, whose photographs keep their background, got none"),
-        ({"mask": "rectangle:1.5,0,2,1"}, "--mask: expected a pixel on 0.png, got none"),
+        ({"mask": "rectangle:1.5,0,2,1"}, "--mask covers no pixel of 0.png"),
     ],
 )
 def test_backgrounds_that_do_not_fit_are_refused(files, tmp_path, options, message):

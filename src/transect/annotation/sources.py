@@ -171,7 +171,7 @@ def source_of(place: str | Path, photographs: str | Path | None = None) -> dict[
             return {"": Reconstructions(run, originals)}
         studies = [path]
     if photographs is not None:
-        raise BadInput(f"--photographs: expected an inversion's folder beside it, got {place}; leave it out")
+        raise BadInput(f"--photographs applies to an inversion, got {place}; leave it out")
     if texts:
         from transect.annotation.texts import sources_of
 
@@ -357,7 +357,7 @@ class Pictures:
         self.all = tuple(self._index(alone=False))
         self.alone = tuple(self._index(alone=True))
         if not self.all:
-            raise BadInput("expected images to rate, got none; name a place with images")
+            raise BadInput("expected images to rate, found none; give a folder with images")
 
     def __contains__(self, place: tuple[str, str]) -> bool:
         return place in self._places

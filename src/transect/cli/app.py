@@ -203,7 +203,7 @@ def _run() -> None:
         _leave(error, error.exit_code)
     except (KeyboardInterrupt, typer.Abort) as error:
         if isinstance(error.__cause__, EOFError):  # Typer takes the end of any file for the end of the terminal
-            _leave(BadInput("a file ends before its content does: replace it; --debug shows which"), 2, error)
+            _leave(BadInput("a file is truncated: replace it; --debug shows which"), 2, error)
         _leave(BadInput(interrupted(sys.argv[1:])), Interrupted.exit_code, error)
     except SystemExit as error:
         if error.code != signal.SIGTERM:
@@ -222,7 +222,7 @@ def _in_words(error: Exception) -> Exception:
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "torch":
         return BadInput(_NO_TORCH)
     if isinstance(error, MemoryError):
-        return BadInput("more memory was needed than there is: give less data, or a smaller size or model")
+        return BadInput("out of memory: use less data, or a smaller size or model")
     if not hasattr(error, "format_message") and not isinstance(error, OSError):
         raise error
     return error

@@ -133,7 +133,7 @@ def _check(command: TyperCommand | TyperGroup, ctx: Any, args: list[str]) -> Non
     for parameter, times in Counter(order).items():
         if times > 1 and parameter.param_type_name == "option" and not getattr(parameter, "multiple", False):
             name = "/".join((*parameter.opts, *parameter.secondary_opts))
-            raise BadInput(f"{name}: expected one value, got the option {times} times; give it once")
+            raise BadInput(f"{name}: given {times} times; give it once")
     for parameter in command.params:
         _check_local(parameter, values.get(parameter.name or ""))
 
@@ -156,4 +156,4 @@ def _check_local(parameter: Any, value: object) -> None:
             if parameter.name in _WRITTEN
             else "copy the run to this machine first, and give its folder"
         )
-        raise BadInput(f"{name}: expected a file or folder of this machine, got an address; {advice}")
+        raise BadInput(f"{name}: expected a file or folder on this machine, got an address; {advice}")

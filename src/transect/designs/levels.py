@@ -44,8 +44,8 @@ def unknown_attribute(name: str, known: Iterable[str], hint: str) -> BadInput:
     known = list(known)
     if name not in known and name in {attribute.name for attribute in ATTRIBUTES}:
         return BadInput(
-            f"attribute {name!r}: expected one that these images can be given ({', '.join(known[:8])}, …), got one of "
-            "rendered faces; choose another, or leave --generator out"
+            f"attribute {name!r} applies to rendered faces, and these images have {', '.join(known[:8])}, …; "
+            "choose another, or leave --generator out"
         )
     seen = [each for each in _SEEN.get(name.casefold().replace(" ", "_"), ()) if each in known]
     if not seen:
@@ -53,7 +53,7 @@ def unknown_attribute(name: str, known: Iterable[str], hint: str) -> BadInput:
     *first, last = seen
     instead = " or ".join(filter(None, [", ".join(first), last]))
     return BadInput(
-        f"attribute {name!r}: there is none: Transect varies appearance, not identity. Vary {instead} instead; {hint}"
+        f"attribute {name!r} does not exist: Transect varies appearance, not identity. Vary {instead} instead; {hint}"
     )
 
 
@@ -171,7 +171,7 @@ def _evenly_spaced(attribute: Attribute, values: str, text: str) -> list[float]:
     if attribute.discrete:
         raise BadInput(f"{text}: {attribute.name} has levels {', '.join(attribute.levels)}, not a range")
     if count < 2 or not low < high:
-        raise BadInput(f"{text}: expected LOW < HIGH and a COUNT of 2 or more")
+        raise BadInput(f"{text}: expected LOW < HIGH and a COUNT of at least 2")
     if count > MOST_CELLS:
         raise BadInput(f"{text}: expected a COUNT of at most {MOST_CELLS:,}, got {count:,}; give fewer levels")
     return [float(value) for value in np.linspace(low, high, count)]

@@ -115,7 +115,7 @@ class Steps(_Within):
     def _set_along(self, latents: Latents, values: Table, hold: Sequence[str]) -> Latents:
         if hold:
             raise BadInput(
-                "--hold: expected none with --step-unit direction, along which other attributes may move; drop it"
+                "--hold does not apply to --step-unit direction, along which other attributes may move; drop it"
             )
         columns = {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}
         steps = np.broadcast_to(columns.pop(self.own.name), len(latents))
@@ -202,6 +202,6 @@ class Lines(_Within):
 def lines_design(world: Lines, lines: int, *, seed: int = 0, population: str = "balanced") -> Design:
     """A design of `lines` lines, each with its two ends and nine images between."""
     if lines < 1:
-        raise BadInput(f"--interpolate: expected at least one line, got {lines}; give for example --interpolate 100")
+        raise BadInput(f"--interpolate: expected at least one line, got {lines}; for example --interpolate 100")
     shares = {SHARE: np.linspace(0.0, 1.0, BETWEEN + 2).tolist()}
     return transect_design(shares, world.attributes, subjects=lines, seed=seed, population=population)

@@ -394,7 +394,7 @@ def adjusted_pair_outcome(
         raise BadInput(f"expected two rows of {len(values)} images for each pair, got {len(a)} and {len(b)} numbers")
     for name, column in covariates.items():
         if len(column) != len(values):
-            raise BadInput(f"{name}: expected one value per image, {len(values)}, got {len(column)}; pass one for each")
+            raise BadInput(f"{name}: expected one value per image, {len(values)}, got {len(column)}")
     d = _within(values, a, b)
     columns = {name: _within(column, a, b) for name, column in covariates.items()}
     known = np.isfinite(d) & np.all([np.isfinite(column) for column in columns.values()] or [np.isfinite(d)], axis=0)

@@ -35,7 +35,7 @@ def check_same(expected: str, found: str) -> None:
     changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
     if changed:
         raise TargetChanged(
-            f"a worker opened something else than the run ({', '.join(changed)}): expected the same files and "
+            f"a worker opened something other than the run ({', '.join(changed)}): use the same files and "
             "libraries on every machine"
         )
 

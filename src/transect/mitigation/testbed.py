@@ -46,9 +46,9 @@ def questions_of(labels: Mapping[str, str], attributes: Sequence[Attribute], pro
     for name, question in labels.items():
         matches = _matching(question, attributes, asked) if EVERY in question else {name: question}
         if not matches:
-            raise BadInput(f"label {name!r}: expected {question!r} to match attributes, it matches none; change it")
+            raise BadInput(f"label {name!r}: expected {question!r} to match attributes, it matches none")
         if twice := sorted(questions.keys() & matches.keys()):
-            raise BadInput(f"labels: expected each once, got {twice[0]!r} twice; narrow a pattern")
+            raise BadInput(f"labels: {twice[0]!r} is selected twice; narrow a pattern")
         questions |= matches
     return questions
 
@@ -358,7 +358,7 @@ def tasks(
 ) -> tuple[TaskData, tuple[str, ...]]:
     """Labels and protected classes of pictures by questions; and what the classes are called."""
     if not labels:
-        raise BadInput("labels: expected at least one, got none; name the labels to learn")
+        raise BadInput("labels: expected at least one, got none; give the labels to learn")
     columns = []
     for name, question in labels.items():
         column, classes = codes(question, values, attributes)
@@ -392,7 +392,7 @@ def open_bench(
     """
     opened: Any = open_source(source, size, population)
     if min(counts) < 2:
-        raise BadInput(f"train, check and test: expected at least 2 each, got {list(counts)}; change them")
+        raise BadInput(f"train, check and test: expected at least 2 each, got {list(counts)}")
     labels = questions_of(labels, opened.attributes, protected)
     left: dict[str, int] = {}
     subjects, regions, split = None, None, ""

@@ -192,7 +192,7 @@ def load(path: Path = WEIGHTS, device: str = "cpu") -> Taught:
             path,
             {KIND: _parse},
             expected="a feature network's file",
-            remedy="leave the path out to take the one that ships",
+            remedy="leave the path out to use the built-in one",
         )
         return taught._replace(network=taught.network.to(device))
 

@@ -347,7 +347,7 @@ def _stored(path: Path) -> tuple[dict[str, Any], str]:
     except ValueError:  # NaN, which no run writes
         unchanged = False
     if not unchanged:
-        raise RunFolderError(f"{record} was changed after it was written: put it back, or choose another --out")
+        raise RunFolderError(f"{record} was changed after it was written: restore it, or choose another --out")
     return body, stated
 
 

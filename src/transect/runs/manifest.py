@@ -133,7 +133,7 @@ def sign(folder: Path, key: Path) -> Path:
             if names
         ]
         raise BadInput(
-            f"{folder}: expected the files of its manifest, got {', '.join(faults)}; put them back, or rerun the audit"
+            f"{folder}: expected the files of its manifest, got {', '.join(faults)}; restore them or rerun it"
         )
     signature = private.sign(_PURPOSE + (folder / MANIFEST).read_bytes())
     write_atomically(folder / SIGNATURE, signature.hex() + "\n")

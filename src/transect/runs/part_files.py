@@ -140,4 +140,4 @@ def narrowed(rows: pa.Table, *, only: Collection[str] = (), without: Collection[
 
 def _corrupted(path: Path) -> CorruptedPart:
     advice = "delete that file and rerun the command; only this part is made again"
-    return CorruptedPart(f"{working_folders.name_of(path)} does not read back as it was written: {advice}")
+    return CorruptedPart(f"{working_folders.name_of(path)} is damaged: {advice}")

@@ -42,10 +42,7 @@ def check_among(trusted: Iterable[str], model: str, *names: str) -> None:
 names; if you trust it: --trust 'torch:smile.pt'
     """
     if not _SHIPPED.fullmatch(model) and not {model, *names} & {*trusted}:
-        raise BadInput(
-            f"{model}: expected your consent to open this model, which only the record names; if you trust it: "
-            f"--trust '{model}'"
-        )
+        raise BadInput(f"{model}: the record names this model; if you trust it, open it with --trust '{model}'")
 
 
 @contextmanager

@@ -115,7 +115,7 @@ class Attack:
         ("npy", axis(3), ["a", "b"], "a name for each of 1 normal, got 2"),
         ("npy", np.array([Attack()], dtype=object), ["a"], "expected arrays of numbers as NumPy writes them, got"),
         ("npy", np.ones((2, 2, 512)), ["a"], "as numbers [d] or [k, d], got the array [2, 2, 512]"),
-        ("npy", np.zeros((1, 512)), ["a"], "finite normals that are not 0"),
+        ("npy", np.zeros((1, 512)), ["a"], "finite, non-zero normals"),
         ("npy", np.vstack([axis(3), axis(3, 2.0)]), ["a", "b"], "collinear a, b"),
         ("npz", {"smile": axis(3)}, ["smiling"], "attribute 'smiling'"),
         ("npz", {"a": axis(3), "b": np.ones(64)}, ["a"], "of the same length in each array, got a [1, 512], b [64]"),

@@ -216,7 +216,7 @@ def test_other_folders_are_left_out_with_their_reasons(tmp_path):
     reasons = {each["name"]: each["reason"] for each in about["left_out"]}
     assert "it has no finished image yet" in reasons["empty"]
     assert "does not read as a run's spec" in reasons["broken"]
-    assert "does not read back as it was written" in reasons["cut"]
+    assert "is damaged" in reasons["cut"]
 
 
 def test_studies_and_runs_of_studies_are_found_by_name(tmp_path):
@@ -240,7 +240,7 @@ def test_a_changed_part_or_a_picture_that_is_none_is_not_sent(tmp_path):
     pq.write_table(other, part)
     reply = http.get(f"/pictures/{line['row']}/{line['digest']}")
     assert reply.status_code == 409
-    assert "does not read back as it was written" in reply.json()["detail"]
+    assert "is damaged" in reply.json()["detail"]
     with _again(tmp_path / "run") as folder:
         folder.write_part("images", 0, other)
     reply = browser(tmp_path / "run").get(f"/thumbnails/{line['row']}/{line['digest']}")

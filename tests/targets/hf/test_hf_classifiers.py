@@ -130,9 +130,12 @@ def test_folders_that_are_refused(tmp_path):
     saved(tmp_path, ["none", "weak", "broad"])
     config = json.loads((tmp_path / "config.json").read_text())
     for change, message in (
-        ({"auto_map": {"AutoConfig": "own.Config"}}, "which names code of the model's own"),
+        ({"auto_map": {"AutoConfig": "own.Config"}}, "which names custom code"),
         ({"model_type": "no-such-model"}, "unknown model type 'no-such-model'"),
-        ({"architectures": ["ViTForMaskedImageModeling"]}, "expected an image classifier, an object detector, CLIP or"),
+        (
+            {"architectures": ["ViTForMaskedImageModeling"]},
+            "expected a classifier, detector or embedder of images, CLIP or",
+        ),
     ):
         (tmp_path / "config.json").write_text(json.dumps({**config, **change}))
         with pytest.raises(BadInput, match=message):

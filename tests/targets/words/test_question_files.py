@@ -44,13 +44,13 @@ def test_what_stands_above_the_questions_counts_for_those_that_say_nothing():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "f: question: expected it, found none: add it"),
+        ("", "f: question is missing: add it"),
         (YES.replace("yes-no", "yesno"), "f, line 3: question 1.kind: expected 'yes-no', 'choice', 'number', 'text' or 'pair', got 'yesno'"),
         (YES + "prompts = 1\n", "f, line 5: question 1.prompts: unknown key: did you mean prompt"),
         (YES + 'paraphrases = ["a", "a"]\n', "f, line 5: question 1.paraphrases: expected wordings that differ, got 'a' twice"),
-        (YES + YES, "f, line 6: question 2.name: expected every question's name once, got 'q' twice"),
-        (YES + 'options = ["a", "b"]\n', "f, line 5: question 1.options: expected it of kind choice alone, got kind yes-no"),
-        (CHOICE.replace("pilot", "Nurse aide"), "f, line 5: question 1.options: expected options of which none begins with another, got 'nurse' and 'Nurse aide'"),
+        (YES + YES, "f, line 6: question 2.name: expected unique names of questions, got 'q' twice"),
+        (YES + 'options = ["a", "b"]\n', "f, line 5: question 1.options: expected only in kind choice, got kind yes-no"),
+        (CHOICE.replace("pilot", "Nurse aide"), "f, line 5: question 1.options: expected options that do not begin with each other, got 'nurse' and 'Nurse aide'"),
         (CHOICE + 'positive = "judge"\n', "f, line 6: question 1.positive: expected one of nurse, pilot, got 'judge'"),
         (NUMBER.replace("low = 0\n", ""), "f, line 1: question 1.low: expected it of kind number, found none"),
         (YES + "repeats = 3\n", "f, line 5: question 1.repeats: expected 1 at temperature 0, where all answers are the same, got 3"),

@@ -118,10 +118,7 @@ class PictureDistance:
 
         stored = self._pictures.of(row)
         if stored is None:
-            raise BadInput(
-                f"picture of row {row}: expected one, got none; --difficulty compares the images of each matched "
-                "person: drop the row"
-            )
+            raise BadInput(f"row {row} has no picture for --difficulty to compare; drop the row")
         square = Image.fromarray(pixels_of(stored, f"picture of row {row}", None, Crop()))
         small = np.array(square.resize((SIDE, SIDE), Image.Resampling.BOX))
         with torch.inference_mode():

@@ -87,15 +87,13 @@ class Gates:
     def __post_init__(self) -> None:
         for name in ("differing", "unidentifiable"):
             if not 0 <= getattr(self, name) <= 1:
-                raise BadInput(f"gate {name}: expected a share from 0 to 1, got {getattr(self, name)}; change it")
+                raise BadInput(f"gate {name}: expected a share from 0 to 1, got {getattr(self, name)}")
         if self.images < 1:
-            raise BadInput(f"gate images: expected 1 or more, got {self.images}; change it")
+            raise BadInput(f"gate images: expected at least 1, got {self.images}")
         if not np.isfinite(self.quality):
-            raise BadInput(f"gate quality: expected a finite number, got {self.quality}; change it")
+            raise BadInput(f"gate quality: expected a finite number, got {self.quality}")
         if not 0 < self.quality_margin < np.inf:
-            raise BadInput(
-                f"gate quality_margin: expected a finite number above 0, got {self.quality_margin}; change it"
-            )
+            raise BadInput(f"gate quality_margin: expected a finite number above 0, got {self.quality_margin}")
 
 
 @final

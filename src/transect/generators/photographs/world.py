@@ -157,7 +157,7 @@ class Photographs:
         if not kept.any():
             found = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
             raise BadInput(
-                f"{self.name}: expected photographs with a face, got none ({found}); add some or name another finder"
+                f"{self.name}: expected photographs with a face, got none ({found}); add some or choose another finder"
             )
         narrowed = copy(self)
         narrowed.subjects = self.subjects.only(kept, reasons)

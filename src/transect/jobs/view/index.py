@@ -39,15 +39,15 @@ def _runs_at(folder: Path) -> tuple[dict[str, FinishedRun], dict[str, str]]:
         try:
             run = FinishedRun(path)
             if not run.finished_parts("images", run.spec.parts):
-                raise BadInput("it has no finished image yet; look again later")
+                raise BadInput("it has no finished image yet; try again later")
             found[name] = run
         except TransectError as error:
             left_out[name] = str(error)
     if not found:
         said = "".join(f" ({name}: {reason})" for name, reason in list(left_out.items())[:3])
         raise BadInput(
-            f"{folder}: expected a run folder, a folder of studies, or a folder that contains runs, found none with "
-            f"images{said}; name the --out of an audit"
+            f"{folder}: expected a run folder, a folder of studies, or a folder that contains runs, found "
+            f"none with images{said}; give the --out of an audit"
         )
     return found, left_out
 
@@ -262,7 +262,7 @@ class Index:
     def place(self, row: int) -> tuple[RunColumns, int]:
         """The run of a row, and its row there. Raises BadInput beyond the rows."""
         if not 0 <= row < len(self):
-            raise BadInput(f"expected a row below {len(self)}, got {row}; load the page again")
+            raise BadInput(f"expected a row below {len(self)}, got {row}; reload the page")
         run = int(self.run[row])
         return self.runs[run], row - int(self.starts[run])
 

@@ -74,7 +74,7 @@ def whole(name: str, text: str) -> int:
     except ValueError:
         value = _LARGEST
     if not -_LARGEST <= value < _LARGEST or len(text) > 20:
-        raise BadInput(f"{name}: expected a whole number, got {text[:40]!r}; correct it")
+        raise BadInput(f"{name}: expected a whole number, got {text[:40]!r}")
     return value
 
 
@@ -85,7 +85,7 @@ def number(name: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise BadInput(f"{name}: expected a number, got {text[:40]!r}; correct it")
+        raise BadInput(f"{name}: expected a number, got {text[:40]!r}")
     return value
 
 

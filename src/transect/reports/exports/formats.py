@@ -288,7 +288,7 @@ def to_mlflow(results: Results, run: Path, out: Path, project: str) -> str:
         client.set_terminated(number)
     except MlflowException as failure:
         said = words_of(failure).replace(stated or uri, "its store")  # an address may hold a password
-        raise BadInput(f"MLflow refused the run: expected a store that takes it, got: {said}") from None
+        raise BadInput(f"MLflow refused the run: {said}") from None
     return f"run {number} of experiment {project}" + ("" if stated else f" in {uri}")
 
 
@@ -312,7 +312,7 @@ def to_wandb(results: Results, tables: Mapping[str, pa.Table], run: Path, out: P
         place = logged.dir
         logged.finish()
     except wandb.errors.Error as failure:
-        raise BadInput(f"Weights & Biases refused: expected a run that starts, got: {words_of(failure)}") from None
+        raise BadInput(f"Weights & Biases did not start a run: {words_of(failure)}") from None
     folder = Path(place).parent
     uploaded = f"offline run in {folder}; upload it with: wandb sync {folder}"
     return uploaded if _mode() == "offline" else f"run in {folder}"

@@ -236,7 +236,7 @@ class Ledger:
         if kind != APPLICATION and (kind or count):
             raise AnswersUnusable(
                 f"{self.path}: expected a file of answers or a new file, got another program's database: "
-                "name another under [answers] file"
+                "choose another under [answers] file"
             )
 
     def _open(self) -> None:

@@ -181,7 +181,7 @@ def _body_fault(settings: ChatSettings, interfaces: Mapping[str, Interface]) -> 
     special = {key for interface in interfaces.values() for key in interface.keys}
     for key in sorted(special & request.model_fields_set - interfaces[preset].keys):
         known = " or ".join(name for name, interface in interfaces.items() if key in interface.keys)
-        return f"request.{key}", f"expected it with {known} alone, got it with {preset}: drop it"
+        return f"request.{key}", f"expected only with {known}, got it with {preset}: drop it"
     return None
 
 
