@@ -76,7 +76,7 @@ def test_an_embedding_without_a_threshold_has_distances_alone(tmp_path):
     ("options", "says"),
     [
         ({"false_match_rate": 0.001}, "needs at least 1,000 comparisons of different subjects, got 66"),
-        ({"false_match_rate": 0.1, "threshold": 0.2}, "has a threshold: expected it or --false-match-rate, got both"),
+        ({"false_match_rate": 0.1, "threshold": 0.2}, "has a threshold: drop it or --false-match-rate"),
         ({"within": ["glasses", "skin_tone"], "false_match_rate": 0.1}, "--within names every attribute that varies"),
     ],
 )

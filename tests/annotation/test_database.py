@@ -100,7 +100,7 @@ def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
         again = open_project(run, questions=questions)
         assert [one.name for one in again.questionnaire.question] == ["smile"]
         again.database.close()
-    with pytest.raises(BadInput, match=r"created with \(smile\), got others \(differs in .*question"):
+    with pytest.raises(BadInput, match=r"created with \(smile\), got different ones \(in .*question"):
         open_project(run, questions=("monk",))
     other = make_run(tmp_path / "other", seed=1)
     with pytest.raises(BadInput, match="got those of other images"):

@@ -44,7 +44,7 @@ def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
     made = load(["monk", path])
     assert [one.name for one in made.question] == ["skin_tone", "q"]
     assert made.plan.ratings == 3
-    with pytest.raises(BadInput, match="expected unique names of questions, got 'skin_tone' twice"):
+    with pytest.raises(BadInput, match="expected unique question names, got 'skin_tone' twice"):
         load(["monk", "monk"])
 
 
@@ -54,11 +54,11 @@ def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
         ("title =", "q.toml: expected TOML: Invalid value"),
         (ONE + 'scal = "nominal"', "line 5: question 1.scal: unknown key: did you mean scale?"),
         ("[plan]\nratings = 0\n" + ONE, "line 2: plan.ratings: expected 1 or more, got 0"),
-        (ONE + ONE, "question: expected unique names of questions, got 'q' twice"),
+        (ONE + ONE, "question: expected unique question names, got 'q' twice"),
         (ONE.replace('"b"', '"a"'), "line 4: question 1.levels: expected a different name for every level, got 'a'"),
         (ONE.replace('"b"', '{ name = "b", key = "X" }'), "that the page does not use, got 'x' (cannot tell)"),
         (ONE.replace('"b"', '{ name = "b", value = 1 }'), "expected a value for every level or for none"),
-        ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question 1.text: expected it, found none"),
+        ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question 1.text is missing"),
         (ONE + "sided = true", "sided = true needs pairs"),
         (
             ONE.replace(

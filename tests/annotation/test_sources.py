@@ -180,7 +180,7 @@ def test_real_fake_and_duplicate_pairs(faces, tmp_path):
 
 def test_photographs_that_are_not_there(faces, tmp_path):
     invert(tmp_path / "inv", ["a.png", "x.png", "y.png"])
-    with pytest.raises(BadInput, match=r"the 3 photographs that were inverted, got none named x\.png or 1 others"):
+    with pytest.raises(BadInput, match=r"the 3 photographs that were inverted, found none named x\.png or 1 others"):
         opened("inv", photographs=str(faces))
     with pytest.raises(BadInput, match="photographs. applies to an inversion, got faces"):
         opened("faces", photographs=str(faces))

@@ -60,10 +60,10 @@ def test_without_usual_levels_the_words_name_the_ends_of_the_range():
             "--vary 'skin_tone=1:10:1000000000': expected a COUNT of at most 100,000, got 1,000,000,000; give fewer levels",
         ),
         (["skin_tone=3"], "skin_tone: a comparison needs at least two levels, got 1"),
-        (["skin_tone=3,3"], "skin_tone: a level is named twice in 3, 3"),
+        (["skin_tone=3,3"], "skin_tone: a level is given twice in 3, 3"),
         (["glasses=0:1:2"], "--vary 'glasses=0:1:2': glasses has levels off, on, not a range"),
         (["glasses=of,on"], "glasses: expected one of off, on, got 'of'"),
-        (["glasses", "glasses"], "--vary glasses is repeated: name it once, with all its levels"),
+        (["glasses", "glasses"], "--vary glasses is repeated: give it once, with all its levels"),
     ],
 )
 def test_errors_say_what_to_do(texts, message):

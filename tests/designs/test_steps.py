@@ -109,7 +109,7 @@ def test_steps_in_units_of_the_direction_are_not_stopped_by_a_range():
         (["glasses"], "--steps glasses: it has levels (off, on), not a range; use --vary"),
         (["age=-2:2:5"], "age: expected between -1 and 1 λ, got -2; see: transect list attributes"),
         (["age=-1:1:4"], "--steps 'age=-1:1:4': expected λ = 0, the subject's own image, among the steps; add it"),
-        (["age", "skin_tone", "age=-1,0"], "--steps age is repeated: name it once, with all its steps"),
+        (["age", "skin_tone", "age=-1,0"], "--steps age is repeated: give it once, with all its steps"),
     ],
 )
 def test_errors_say_what_to_do(texts, message):

@@ -138,7 +138,8 @@ def test_files_of_others_are_refused(files, tmp_path):
             opened(files, latents=path)
 
     refused(
-        "got ones of other .another weights sha256.; invert", facts={**network, "weights_sha256": "0", "name": "other"}
+        "got latents of other .another weights sha256.; invert",
+        facts={**network, "weights_sha256": "0", "name": "other"},
     )
     refused("expected inverted photographs, got 2 that failed", values=np.full_like(codes, np.nan))
     refused(r"expected space w with 8 coordinates, got w\+ with 28", values=np.zeros((2, 4, 7), np.float32))

@@ -133,7 +133,7 @@ def test_another_file_is_no_key(run, keys, tmp_path):
     for path, message in (
         (tmp_path / "rsa", "got one of the kind RSA; make a pair"),
         (keys / "auditor.pub", "got the public half; give auditor"),
-        (tmp_path / "locked", "expected a key without a passphrase, got one with it"),
+        (tmp_path / "locked", "expected a key without a passphrase, got an encrypted one"),
     ):
         with pytest.raises(BadInput, match=message):
             manifest.sign(run, path)

@@ -78,7 +78,7 @@ def _named(study: RatedStudy, name: str) -> Rated:
         if rated.name == name:
             return rated
     raise UnknownName(
-        "question", name, [rated.name for rated in study.rated], hint="questions without answers are absent"
+        "question", name, [rated.name for rated in study.rated], hint="only answered questions are listed"
     )
 
 

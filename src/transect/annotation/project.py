@@ -348,7 +348,7 @@ def _create(database: Database, questionnaire: Questionnaire | None, read: _Read
             differing = ", ".join(change.path for change in found)
             raise BadInput(
                 f"{database.address}: expected the questions that it was created with "
-                f"({', '.join(question.name for question in current.question)}), got others (differs in "
+                f"({', '.join(question.name for question in current.question)}), got different ones (in "
                 f"{differing}); leave --questions out, or choose another --database"
             )
         return current

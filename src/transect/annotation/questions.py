@@ -245,7 +245,7 @@ class Questionnaire(_Table):
     def _distinct(cls, questions: tuple[RaterQuestion, ...]) -> tuple[RaterQuestion, ...]:
         names = [question.name for question in questions]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"expected unique names of questions, got {twice[0]!r} twice")
+            raise ValueError(f"expected unique question names, got {twice[0]!r} twice")
         return questions
 
     def named(self, name: str) -> RaterQuestion:

@@ -64,8 +64,8 @@ class Settings:
             raise BadInput("expected a seed and sizes of 0 or more; a size of 0 takes all")
         if self.test_per_class and not self.published:
             raise BadInput(
-                f"test_per_class: expected 0 where every test item is scored, got {self.test_per_class}; leave it out, "
-                "or ask for the published protocol"
+                f"test_per_class: expected 0 where every test item is scored, got {self.test_per_class}; "
+                "leave it out, or use --as-published"
             )
 
 

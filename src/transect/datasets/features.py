@@ -113,8 +113,8 @@ def check_generator(inverted: InvertedCodes, described: Mapping[str, object], pa
     for key in ("architecture", "weights_sha256", "image_size", "noise", *mapped):
         if inverted.generator.get(key) != described.get(key):
             raise BadInput(
-                f"{path}: expected latents of generator {described.get('name')}, got ones of"
-                f" {inverted.generator.get('name')} (another {spaced(key)}); invert into this one"
+                f"{path}: expected latents of generator {described.get('name')}, got latents of "
+                f"{inverted.generator.get('name')} (another {spaced(key)}); invert into this one"
             )
 
 

@@ -85,7 +85,7 @@ def parse_vary(
         if name not in known:
             raise unknown_attribute(name, known, _hint(known.values()))
         if name in levels:
-            raise BadInput(f"{option} {name} is repeated: name it once, with all its levels")
+            raise BadInput(f"{option} {name} is repeated: give it once, with all its levels")
         usual = _unnamed(known[name], defaults)
         levels[name] = _levels(known[name], values, f"{option} {text!r}", usual) if equals else usual
     return levels
@@ -120,7 +120,7 @@ def check_levels(attribute: Attribute, values: Iterable[float]) -> tuple[float, 
     """The levels, allowed and distinct; ascending for continuous attributes. Raises BadInput otherwise."""
     levels = tuple(attribute.check(value) for value in values)
     if len(set(levels)) < len(levels):
-        raise BadInput(f"{attribute.name}: a level is named twice in {', '.join(map(attribute.label, levels))}")
+        raise BadInput(f"{attribute.name}: a level is given twice in {', '.join(map(attribute.label, levels))}")
     if len(levels) < 2:
         raise BadInput(f"{attribute.name}: a comparison needs at least two levels, got {len(levels)}")
     return levels if attribute.discrete else tuple(sorted(levels))

@@ -143,7 +143,7 @@ def parse_steps(texts: Iterable[str], world: World, unit: str = HALF_RANGE) -> l
     for text in texts:
         name = text.partition("=")[0].strip()
         if any(name == steps.own.name for steps, _ in chosen):
-            raise BadInput(f"--steps {name} is repeated: name it once, with all its steps")
+            raise BadInput(f"--steps {name} is repeated: give it once, with all its steps")
         steps = Steps(world, name, unit, 1.0 if unit == HALF_RANGE else _FARTHEST)
         whole = text if "=" in text else f"{name}=-1:1:{DEFAULT_STEPS}"
         values = parse_vary([whole], [replace(steps.step, source="")], "--steps")[name]  # no fitted range is of λ

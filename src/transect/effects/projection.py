@@ -121,7 +121,7 @@ def _of_margins(
     where: str, name: str, tables: object, attributes: Mapping[str, Attribute], source: str
 ) -> PopulationShares:
     if not isinstance(tables, dict) or not tables or not all(isinstance(t, dict) and t for t in tables.values()):
-        raise BadInput(f"{where}: expected [[cells]] or [shares.ATTRIBUTE] tables, got neither; see the how-to")
+        raise BadInput(f"{where}: expected [[cells]] or [shares.ATTRIBUTE] tables, got neither")
     _check_names(tuple(tables), attributes)
     levels = [[_level(where, attributes[key], text) for text in table] for key, table in tables.items()]
     margins = [

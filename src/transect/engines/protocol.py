@@ -176,5 +176,5 @@ class Ahead(Generic[Task, Result]):
         """The part's result. Raises what making it raised, and BadInput for another part than the next."""
         expected = next(self._next, None)
         if expected != part:
-            raise BadInput(f"parts made ahead: expected part {expected}, which is the next, got {part}")
+            raise BadInput(f"parts made ahead: expected part {expected} next, got {part}")
         return next(self._results)

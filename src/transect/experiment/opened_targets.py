@@ -25,7 +25,7 @@ def check_names(names: Sequence[str], targets: int) -> tuple[str, ...]:
         )
     for name in cleaned:
         if not any(letter.isalnum() for letter in name):
-            raise BadInput(f"--name: expected a name with a letter or a digit, got {name!r}; write another")
+            raise BadInput(f"--name: expected a name with a letter or a digit, got {name!r}")
         if len(name) > LONGEST or not name.isprintable():
             raise BadInput(f"--name: expected one line of at most {LONGEST} characters, got {len(name)}; shorten it")
     folders = [slug(name) for name in cleaned]

@@ -117,7 +117,7 @@ def chosen_rule(
         raise BadInput("--false-match-rate and --within need embedding targets and --vary: drop them, or set --task")
     stated = [target for target in embeds if threshold_of(target) is not None]
     if false_match_rate is not None and stated:
-        raise BadInput(f"{stated[0].name} has a threshold: expected it or --false-match-rate, got both; drop one")
+        raise BadInput(f"{stated[0].name} has a threshold: drop it or --false-match-rate")
     rule = Rule(None, false_match_rate, tuple(dict.fromkeys(within)))
     for target in stated:
         Rule(threshold_of(target), None, rule.within).check(design)

@@ -222,10 +222,7 @@ def _photographs(stored: GeneratorDescription, given: Given) -> World:
 def _generated(stored: GeneratorDescription, given: Given) -> World:
     facts = stored.facts
     if "background" in stored.photographs:
-        raise BadInput(
-            "expected images of the generator alone, got photographs put back outside a mask, which are not kept; run "
-            "the audit's own command again"
-        )
+        raise BadInput("images composited with --mask are not kept; run the audit's command again")
     name = given.files.get("generator") or _name(stored) or _stated(given, "generator")
     of_face_world = name.startswith("faceworld")
     size = facts.get("image_size") if of_face_world or name.startswith("photographs:") else None

@@ -208,7 +208,7 @@ def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
         if any(not pa.types.is_binary(table["image"].type) or table["image"].null_count for table in tables):
             raise KeyError("image")
     except (OSError, pa.ArrowException, KeyError) as error:
-        raise BadInput(f"{folder}: expected images of a run (id, image), found another ({words_of(error)})") from None
+        raise BadInput(f"{folder}: expected images of a run (id, image), got: {words_of(error)}") from None
     ids = [str(name) for table in tables for name in table["id"].to_pylist()]
     encoded = [bytes(content) for table in tables for content in table["image"].to_pylist()]
     if not ids:
@@ -337,8 +337,8 @@ class InvertedPhotographs:
         if wanted > self.subjects:
             lost = f" ({len(self.left_out):,} more failed)" if self.left_out else ""
             raise BadInput(
-                f"--latents {self.path}: expected at most {self.subjects:,} subjects, as many as photographs were"
-                f" inverted{lost}, got {wanted:,}; give --subjects {self.subjects}"
+                f"--latents {self.path}: expected at most {self.subjects:,} subjects, the number of inverted "
+                f"photographs{lost}, got {wanted:,}; give --subjects {self.subjects}"
             )
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:

@@ -147,7 +147,7 @@ class Verify(Job[VerifyNumbers]):
             return VerifyNumbers(self.check, run=self._files())
         settings = self.settings or MarksSettings()
         if not isinstance(settings, MarksSettings):
-            raise BadInput(f"settings: expected MarksSettings, got {type(settings).__name__}; give those of the check")
+            raise BadInput(f"settings: expected MarksSettings, got {type(settings).__name__}")
         if self.key is not None or self.sign is not None:
             raise BadInput("--key and --sign do not apply to marks; leave them out")
         if self.run is not None:

@@ -411,7 +411,7 @@ def open_bench(
     train, check, test = np.split(np.arange(n), np.cumsum(counts)[:2])
     for name, rows in (("train", train), ("check", check), ("test", test)):
         if (lacking := data.classes - len(np.unique(data.protected[rows]))) > 0:
-            raise BadInput(f"{name}: expected every class of {protected}, {lacking} missing; take more pictures")
+            raise BadInput(f"{name}: expected every class of {protected}, {lacking} missing; use more pictures")
     if isinstance(opened, DrawsMasks):
         regions = WorldRegions(opened, latents)
     left = {reason: count for reason, count in left.items() if count}
@@ -465,8 +465,5 @@ def hidden_by(method: Hide, pictures: Pixels, regions: Regions | None) -> Hidden
     if method.region == FACE and not isinstance(regions, WorldRegions):
         regions = FoundFaces(pictures, method.detector or DETECTOR)
     if regions is None:
-        raise BadInput(
-            f"{method.name}: expected pictures whose regions are known, as those of faceworld or coco, got none; take "
-            'region = "face", or leave it out'
-        )
+        raise BadInput(f"{method.name}: the pictures have no known regions; use faceworld or coco, or region = 'face'")
     return HiddenPictures(pictures, regions, method.region, method.how)

@@ -215,7 +215,7 @@ def _key(path: Path, half: str) -> Any:
         try:
             key = getattr(serialization, f"load_{form}_{half}_key")(content, **options)
         except TypeError:  # its passphrase is not given
-            raise BadInput(f"{path}: expected a key without a passphrase, got one with it; {advice}") from None
+            raise BadInput(f"{path}: expected a key without a passphrase, got an encrypted one; {advice}") from None
         except (ValueError, UnsupportedAlgorithm):
             continue
         if isinstance(key, getattr(ed25519, f"Ed25519{half.capitalize()}Key")):

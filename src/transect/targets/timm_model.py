@@ -127,7 +127,7 @@ def _classes(network: Any, config: Mapping[str, Any], options: Options) -> tuple
     count = int(network.num_classes)
     names = options.labels or tuple(map(str, config.get("label_names") or ())) or tuple(map(str, range(count)))
     if len(names) != count:
-        raise BadInput(f"labels: expected {count}, as many as the weights have, got {len(names)}; correct --labels")
+        raise BadInput(f"labels: expected {count}, one per output of the weights, got {len(names)}")
     return names
 
 

@@ -207,7 +207,7 @@ class Examples:
         examples = cls(data, classes, rows[known & ~measured], rows[known & measured])
         for name, part in (("trained on", examples.learned), ("held out", examples.measured)):
             if len(np.unique(classes[part])) < len(plan.label.classes):
-                raise BadInput(f"--label {plan.label.text}: a class has no picture {name}; take more pictures")
+                raise BadInput(f"--label {plan.label.text}: a class has no picture {name}; use more pictures")
         return examples
 
 

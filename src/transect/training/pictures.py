@@ -79,7 +79,7 @@ class Pictures:
         """One attribute of every row. Raises BadInput for a name that the source lacks."""
         table = self.source.read(self.source.sample(np.arange(self.count)))
         if name not in table.column_names:
-            raise BadInput(f"attribute {name!r}: expected one of {', '.join(table.column_names)}; choose one of them")
+            raise BadInput(f"attribute {name!r}: expected one of {', '.join(table.column_names)}")
         return np.asarray(table[name], dtype=np.float64)
 
     def prepare(self) -> None:
@@ -145,7 +145,7 @@ class PixelSource:
         self.pixels = (pixels if isinstance(pixels, Images) else Images(pixels)).pixels
         _, height, width, _ = self.pixels.shape
         if height != width:
-            raise BadInput(f"pictures: expected square ones, got {height} x {width} pixels; cut or resize them")
+            raise BadInput(f"pictures: expected square pictures, got {height} x {width} pixels; cut or resize them")
         self.classes = None if classes is None else _check_classes(np.asarray(classes), len(self.pixels))
 
     def __len__(self) -> int:

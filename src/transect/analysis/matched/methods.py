@@ -60,7 +60,7 @@ def measure_of(request: Request) -> Measure | None:
     from transect.perceptual.distance import appearance_of
 
     if request.options.pictures is None:
-        raise BadInput(f"--difficulty {name} compares pictures: name their column with --pictures COLUMN")
+        raise BadInput(f"--difficulty {name} compares pictures: give their column with --pictures COLUMN")
     if name == "vgg16" and weights is None:
         raise BadInput("--difficulty vgg16: expected VGG16's weights in torchvision's layout, got none; "
                        "give --difficulty-weights FILE")  # fmt: skip

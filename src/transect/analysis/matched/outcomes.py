@@ -242,7 +242,7 @@ def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> Ef
         present = ", ".join(dict.fromkeys(f"{row['outcome']} by {row['attribute']}" for row in contrasts)) or "nothing"
         raise BadInput(
             f"--experiment {folder}: expected {' or '.join(outcomes)} by {attribute}, found {present}; set "
-            "--experiment-attribute, and name the columns of --outcome as its outcomes"
+            "--experiment-attribute, and rename the columns of --outcome to its outcomes"
         )
     return chosen
 

@@ -180,7 +180,7 @@ def check(request: Request, groups: int) -> None:
     if request.options.experiment is None and request.options.experiment_attribute is not None:
         raise BadInput("--experiment-attribute names an attribute of --experiment DIR: give both")
     if request.options.experiment is not None and not request.outcomes:
-        raise BadInput("--experiment is compared with outcomes within pairs: name them with --outcome")
+        raise BadInput("--experiment is compared with outcomes within pairs: give them with --outcome")
 
 
 def _check_given(request: Request) -> None:

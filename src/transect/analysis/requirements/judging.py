@@ -200,7 +200,7 @@ def _judged_on(name: str, requirement: Requirement, runs: Sequence[Run]) -> list
     chosen = [run for run in runs if wanted <= set(run.attributes) and requirement.study in ("", run.spec.name)]
     if not chosen:
         studies = ", ".join(run.spec.name for run in runs)
-        raise BadInput(f"{name}: expected a study with {', '.join(sorted(wanted))}, got none of {studies}")
+        raise BadInput(f"{name}: expected a study with {', '.join(sorted(wanted))}, got only {studies}")
     targets = [(run, target) for run in chosen for target in run.spec.targets]
     named = [pair for pair in targets if requirement.target in ("", pair[1].name)]
     if not named:

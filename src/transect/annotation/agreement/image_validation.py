@@ -334,7 +334,7 @@ def prune(columns: Columns, rules: Sequence[Rule] = AS_PUBLISHED) -> Pruning:
     table = dict(zip(names, values.T, strict=True))
     for rule in rules:
         if rule.attribute not in table:
-            raise UnknownName("column", rule.attribute, names, hint="rules are about columns of the ratings")
+            raise UnknownName("column", rule.attribute, names, hint="rules use columns of the ratings")
     remaining, after, steps = np.ones(len(values), dtype=bool), [], []
     for name, together in _by_step(rules):
         matches = {rule.text: rule.applies(table[rule.attribute]) for rule in together}

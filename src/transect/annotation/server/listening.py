@@ -153,7 +153,7 @@ def taken(host: str, port: int, error: OSError | None = None) -> BadInput:
     if number == errno.EADDRNOTAVAIL:
         return BadInput(f"--host {host}: expected an address of this machine, got that of another")
     if number == errno.EACCES:
-        return BadInput(f"--port {port}: expected a port that you may use, got one below 1024; choose 1024 or more")
+        return BadInput(f"--port {port}: ports below 1024 need privileges; choose 1024 or more")
     return BadInput(f"--port {port} is in use by another program; choose another (0: any free one)")
 
 

@@ -315,7 +315,7 @@ def _attributes(texts: Sequence[str], known: Mapping[str, Attribute], population
 def _check_once(names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise BadInput(f"--vary {name} is repeated: name it once")
+            raise BadInput(f"--vary {name} is repeated: give it once")
 
 
 def _parsed(
@@ -330,8 +330,8 @@ def _parsed(
         return attribute, _given_levels(text, attribute, span)
     if attribute.nominal and not nominal:
         raise BadInput(
-            f"--vary {name}: its levels ({', '.join(attribute.levels)}) have no order to search along; name those to"
-            f" compare, --vary {name}={','.join(attribute.levels[:2])}"
+            f"--vary {name}: its levels ({', '.join(attribute.levels)}) have no order to search along; give "
+            f"those to compare, --vary {name}={','.join(attribute.levels[:2])}"
         )
     if not equals:
         return attribute, None

@@ -149,9 +149,7 @@ def _check_order(run: FinishedRun, images: pa.Table, design: Design) -> None:
     """Raises BadInput where the images are not whole subjects in the order of the design."""
     cells = np.tile(np.arange(design.n_cells), design.subjects)
     if len(images) != len(cells) or (images["cell"].to_numpy() != cells).any():
-        raise BadInput(
-            f"{run.path}: expected whole subjects in the order of the design, got other cells; make it again"
-        )
+        raise BadInput(f"{run.path}: its images are not in the order of the design; run it again")
 
 
 def _values(images: pa.Table, attributes: Mapping[str, Attribute]) -> dict[str, Float[np.ndarray, " n"]]:

@@ -140,7 +140,7 @@ def _figures(run: Path) -> Iterator[tuple[str, SavedFigure]]:
         try:
             text = page.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            raise BadInput(f"{page}: expected a page of Transect in UTF-8; it cannot be read") from None
+            raise BadInput(f"{page}: expected a Transect page in UTF-8") from None
         for number, figure in enumerate(saved_figures(text), start=1):
             yield f"{page.stem}-{number:02d}-{figure.name}", figure
 
@@ -153,7 +153,7 @@ def png(svg: str) -> bytes:
         raise MissingExtra("figures", "a figure as PNG") from None
     letter = f'<text x="2" y="16" font-family="{FONT}">A</text>'
     if _pixels(resvg_py, _PROBE.format("")) == _pixels(resvg_py, _PROBE.format(letter)):
-        raise BadInput("figures as PNG: expected a font for letters, found none; install one, as fonts-dejavu-core")
+        raise BadInput("figures as PNG: found no font; install one, such as fonts-dejavu-core")
     return _pixels(resvg_py, svg)
 
 

@@ -182,9 +182,7 @@ def _located(argument: str, allow_download: bool, scheme: str) -> Path:
                 f"{scheme}:{argument}: expected a folder, or the id of a model in the local cache, found neither: "
                 f"check the path{offered}"
             ) from None
-        raise BadInput(
-            f"hf:{argument}: could not be downloaded: {words_of(error, 160)}; check id and network"
-        ) from None
+        raise BadInput(f"hf:{argument}: cannot be downloaded: {words_of(error, 160)}; check id and network") from None
     return Path(found)
 
 

@@ -434,9 +434,9 @@ def _address_fault(settings: Settings) -> Fault | None:
         return fault
     budget = settings.budget.calls or settings.budget.money
     if not budget and (settings.price.per_call or not is_loopback(request.url)):
-        return ("budget", "expected calls = N or money = X for a target elsewhere, or one that costs: add [budget]")
+        return ("budget", "expected calls = N or money = X for a remote or paid target: add [budget]")
     if settings.budget.money and not settings.price.per_call:
-        return "price.per_call", "expected the price of a call, since there is a budget in money: add it"
+        return "price.per_call", "expected the price of a call, since the budget is in money: add it"
     return None
 
 

@@ -467,7 +467,7 @@ def _options(table: QuestionTable) -> tuple[str, ...]:
 def _faults(table: QuestionTable, names: Sequence[str]) -> Iterator[_Fault]:
     """What is wrong between the keys of a question; the first is reported. names: of the questions before it."""
     if table.name in names:
-        yield "name", f"expected unique names of questions, got {table.name!r} twice: rename one"
+        yield "name", f"expected unique question names, got {table.name!r} twice: rename one"
     for key in ONLY_OF:
         if key in table.model_fields_set and table.kind not in ONLY_OF[key]:
             kinds = " or ".join(ONLY_OF[key])
@@ -504,7 +504,7 @@ def _prompt_faults(table: QuestionTable) -> Iterator[_Fault]:
 def _option_faults(table: QuestionTable) -> Iterator[_Fault]:
     options = table.options
     if len(options) < 2:
-        yield "options", f"expected 2 options or more of kind choice, got {len(options)}: add some"
+        yield "options", f"expected at least 2 options of kind choice, got {len(options)}: add some"
     folded = [" ".join(option.casefold().split()) for option in options]
     for number, option in enumerate(folded):
         for other, text in enumerate(folded):
@@ -525,7 +525,7 @@ def _option_faults(table: QuestionTable) -> Iterator[_Fault]:
 def _number_faults(table: QuestionTable) -> Iterator[_Fault]:
     for key in ("low", "high"):
         if getattr(table, key) is None:
-            yield key, "expected it of kind number, found none: add low = … and high = …"
+            yield key, "required for kind number: add low = … and high = …"
             return
     if table.low is not None and table.high is not None and not table.low < table.high:
         yield "high", f"expected more than low = {table.low:g}, got {table.high:g}: swap them"
@@ -537,7 +537,7 @@ def _text_faults(table: QuestionTable) -> Iterator[_Fault]:
         yield "code", "expected what to look for in a free text, found none: add a [[question.code]] table"
     for number, code in enumerate(table.code):
         if code.name in names[:number]:
-            yield "code", f"expected unique names of codes, got {code.name!r} twice: rename one"
+            yield "code", f"expected unique code names, got {code.name!r} twice: rename one"
         yield from _code_faults(code)
     for name in table.wordlists:
         if name not in WORDLISTS:

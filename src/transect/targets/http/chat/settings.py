@@ -177,7 +177,7 @@ def _body_fault(settings: ChatSettings, interfaces: Mapping[str, Interface]) -> 
     if ours := sorted(_OURS & request.body.keys()):
         return "request.json", f"expected no {ours[0]} here: it is made for each question, and nothing is streamed"
     if settings.batch and interfaces[preset].batches is None:
-        return "batch", f"expected none with {preset}, whose batches go another way: drop it"
+        return "batch", f"expected none with {preset}, which batches differently: drop it"
     special = {key for interface in interfaces.values() for key in interface.keys}
     for key in sorted(special & request.model_fields_set - interfaces[preset].keys):
         known = " or ".join(name for name, interface in interfaces.items() if key in interface.keys)
@@ -190,10 +190,10 @@ def _budget_fault(settings: ChatSettings) -> Fault | None:
     local = bool(settings.request.url) and is_loopback(settings.request.url)
     if not (budget.calls or budget.money or budget.tokens) and (price.is_stated or not local):
         kinds = "calls = N, money = X or tokens = N"
-        return "budget", f"expected {kinds} for a model elsewhere, or one that costs: add [budget]"
+        return "budget", f"expected {kinds} for a remote or paid model: add [budget]"
     if budget.money and not price.is_stated:
         prices = "per_million_sent and per_million_received"
-        return "price", f"expected {prices}, since there is a budget in money: add them under [price]"
+        return "price", f"expected {prices}, since the budget is in money: add them under [price]"
     return None
 
 
