@@ -109,7 +109,7 @@ def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, mo
     port = in_use.getsockname()[1]
     monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "short")
     for call, reason in (
-        (lambda: Serving(folder).serve(), "TRANSECT_ADMIN_PASSWORD: expected 8 characters"),
+        (lambda: Serving(folder).serve(), "TRANSECT_ADMIN_PASSWORD: expected at least 8 characters"),
         (lambda: Serving(folder, public_url="https://[").serve(), "--public-url: expected an address"),
         (lambda: Serving(folder, public_url="https://*.rate.example").serve(), "--public-url: expected an address"),
         (lambda: Serving(folder, questions=[str(questions)]).serve(), "question q: example: "),

@@ -78,7 +78,7 @@ def test_celeba_as_kaggle_has_it(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("6\nSmiling\n000001.jpg 1\n", "expected 6 rows as its first line says, got 1; it is cut"),
+        ("6\nSmiling\n000001.jpg 1\n", "expected 6 rows, as its first line says, got 1"),
         ("1\nSmiling\n000001.jpg 7\n", "expected 1, 0 or -1 for Smiling, got '7' in row 1"),
         ("2\nSmiling\n000001.jpg 1\n000001.jpg -1\n", "rows 1 and 2 share the id '000001'; keep one of them"),
     ],

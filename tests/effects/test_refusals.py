@@ -61,7 +61,7 @@ LEVELS = {"age": (20.0, 40.0, 60.0)}
         (lambda: compute("mis", YES, truth=np.ones(1)), "unknown outcome 'mis': did you mean miss"),
         (lambda: compute("miss", YES), "outcome miss needs a truth; give one, for example --truth"),
         (lambda: compute("error", YES, truth=np.array([34.0])), "must be 0 or 1, got 34; compare the attribute"),
-        (lambda: compute("answer", CLASSES), "needs the positive class: one of cat, dog; name it"),
+        (lambda: compute("answer", CLASSES), "needs the positive class: one of cat, dog"),
         (
             lambda: error_rates(np.array([0, 0.5]), None, {"a": Condition.of(["b", "c"])}),
             "expected 1 for an error, 0 for none, or NaN",
@@ -72,7 +72,7 @@ LEVELS = {"age": (20.0, 40.0, 60.0)}
         (lambda: preference(np.full((2, 1, 1), 2.0), np.zeros((2, 1, 1))), "from 0 to 1, got 0 to 2"),
         (
             lambda: quality_differences(np.array([6.0, 1.0]), {"a": np.arange(2.0)}, np.arange(2)),
-            "ratings from 0 to 5, got others",
+            "ratings from 0 to 5",
         ),
         (lambda: Rule("age", 0.6, 0.4), "a range to leave out"),
         (lambda: verification.Rule(threshold=0.3, false_match_rate=0.1), "expected --threshold or --false-match-rate"),

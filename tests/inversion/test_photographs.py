@@ -117,9 +117,9 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"subjects": 59}, r"expected at most 58 subjects, .* \(2 more failed\), got 59; give --subjects 58"),
-        ({"directions": None}, "--latents needs --directions FILE, along which"),
-        ({"redraw": 2}, "--redraw: expected none with --latents"),
+        ({"subjects": 59}, r"expected at most 58 subjects, .* \(2 more failed\), got 59; give `subjects` 58"),
+        ({"directions": None}, "`latents` needs `directions` FILE, along which"),
+        ({"redraw": 2}, "`redraw` does not apply to `latents`"),
     ],
 )
 def test_what_photographs_cannot_do_is_refused_before_anything_is_made(files, tmp_path, options, message):

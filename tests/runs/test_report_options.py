@@ -123,7 +123,7 @@ def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
 
 
 def test_a_band_without_steps_is_refused_before_anything_is_made(tmp_path):
-    with pytest.raises(BadInput, match="--boundary applies to attributes moved in steps"):
+    with pytest.raises(BadInput, match="`boundary` applies to attributes moved in steps"):
         auditing.audit("audited:brightness", vary=["glasses=0,1"], boundary=(0.2, 0.8), out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -299,7 +299,7 @@ class Reconstructions:
         originals = {each.id: each for each in photographs.shown}
         if missing := [each.id for each, name in zip(listed, named, strict=True) if name not in originals]:
             raise BadInput(
-                f"--photographs: expected the {len(listed)} photographs that were inverted, found none named {missing[0]}"
+                f"--photographs: expected the {len(listed)} inverted photographs, found none named {missing[0]}"
                 f"{f' or {len(missing) - 1} others' if missing[1:] else ''}; give their folder or data set"
             )
         of = [originals[str(name)] for name in named]

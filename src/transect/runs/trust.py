@@ -38,11 +38,10 @@ def check_among(trusted: Iterable[str], model: str, *names: str) -> None:
     >>> check_among((), "faceworld")
     >>> check_among((), "torch:smile.pt")
     Traceback (most recent call last):
-    transect.errors.BadInput: torch:smile.pt: expected your consent to open this model, which only the record \
-names; if you trust it: --trust 'torch:smile.pt'
+    transect.errors.BadInput: torch:smile.pt: only the record names this model; if you trust it: --trust 'torch:smile.pt'
     """
     if not _SHIPPED.fullmatch(model) and not {model, *names} & {*trusted}:
-        raise BadInput(f"{model}: the record names this model; if you trust it, open it with --trust '{model}'")
+        raise BadInput(f"{model}: only the record names this model; if you trust it: --trust '{model}'")
 
 
 @contextmanager

@@ -112,7 +112,7 @@ def test_a_file_is_never_replaced_without_being_told(folder):
     [
         ((), "--target is required where there is no terminal"),
         (("--target", CASCADE, "--preset", "classifier"), "--preset classifier: expected a target of task binary"),
-        (("--target", CASCADE, "--vary", "gender"), "there is none: Transect varies appearance, not identity"),
+        (("--target", CASCADE, "--vary", "gender"), "Transect varies appearance, not identity"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_written(words, message, folder):

@@ -130,7 +130,7 @@ def test_folders_that_are_refused(tmp_path):
     saved(tmp_path, ["none", "weak", "broad"])
     config = json.loads((tmp_path / "config.json").read_text())
     for change, message in (
-        ({"auto_map": {"AutoConfig": "own.Config"}}, "which names custom code"),
+        ({"auto_map": {"AutoConfig": "own.Config"}}, "expected only settings, got custom code in auto_map"),
         ({"model_type": "no-such-model"}, "unknown model type 'no-such-model'"),
         (
             {"architectures": ["ViTForMaskedImageModeling"]},

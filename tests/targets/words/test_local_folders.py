@@ -57,7 +57,7 @@ NO_IMAGE = "expected a processor and a model for an image with a text, got: "
         (without("model.safetensors"), "found no *.safetensors"),
         (stating("config.json", model_type="bert"), f"{UNKNOWN} 'bert'"),
         (written("config.json", "{"), "config.json: expected JSON"),
-        (stating("config.json", auto_map={"AutoConfig": "own.Config"}), "code of the model's own"),
+        (stating("config.json", auto_map={"AutoConfig": "own.Config"}), "custom code in auto_map"),
         (stating("config.json", image_token_id=9, image_token_index=9), NO_IMAGE),
         (without("chat_template.jinja"), "found no chat template (chat_template.jinja)"),
     ],
