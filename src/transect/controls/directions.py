@@ -88,7 +88,7 @@ class Hyperplanes:
         unsound = ~(np.isfinite(lengths) & np.isfinite(offsets) & (lengths > 0))
         if unsound.any():
             affected = ", ".join(name for name, bad in zip(names, unsound, strict=True) if bad)
-            raise BadInput(f"hyperplanes: expected finite, non-zero normals, got others for {affected}; fit them again")
+            raise BadInput(f"hyperplanes: expected finite, non-zero normals; fit {affected} again")
         return cls(tuple(names), normals / lengths[:, None], offsets / lengths)
 
     def decisions(self, z: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n K"]:
