@@ -114,7 +114,7 @@ def test_what_a_study_costs_and_pays(rated):
     assert made["answers_wanted"] == 12
     assert made["cost"] == pytest.approx(0.144)
     assert made["hourly_wage"] == pytest.approx(28.8)
-    with pytest.raises(BadInput, match="--price: expected 0 or more"):
+    with pytest.raises(BadInput, match="--price: expected at least 0"):
         estimate(rated, float("nan"))
     set_state(rated, 2, "excluded")
     assert estimate(rated, 0.012)["seconds_each"] == 1.0

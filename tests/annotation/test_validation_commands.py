@@ -93,7 +93,7 @@ def test_simulated_raters_are_counted_and_pass_no_gate(judged, tmp_path):
     assert "every gate is met" in done.stdout
     assert "12 answers of simulated raters, which say nothing about people: no gate" in done.stdout
     assert json.loads((judged / validation.FILE).read_text())["audit"]["simulated"] == 12
-    message = "expected answers of people, got 12 of simulated raters; have people rate the images"
+    message = "expected answers from people, got 12 from simulated raters; have people rate the images"
     refused = CliRunner().invoke(app, ["annotate", "validate", str(judged), *gates, "--require"])
     assert isinstance(refused.exception, BadInput)
     assert message in str(refused.exception)

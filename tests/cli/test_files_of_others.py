@@ -119,4 +119,4 @@ def test_reports_of_hostile_pictures(run, tmp_path, change, message):
 def test_a_deep_record(run, tmp_path):
     shutil.copytree(run, tmp_path / "run")
     (tmp_path / "run" / "run.json").write_text(DEEP)
-    assert "does not read as a run's spec (nested too deeply)" in refused("report", str(tmp_path / "run"))
+    assert "is not a valid record of a run (nested too deeply)" in refused("report", str(tmp_path / "run"))

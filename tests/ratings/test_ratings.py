@@ -101,7 +101,7 @@ def test_an_audit_takes_ratings_and_refuses_bad_ones_before_anything_is_made(fol
         auditing.audit(
             audited.brightness, vary=["glasses=0,1"], out=tmp_path / "a", perceived=tmp_path / "nowhere.csv", **options
         )
-    with pytest.raises(BadInput, match="--prune 'x': expected NAME>=A"):
+    with pytest.raises(BadInput, match="`prune` 'x': expected NAME>=A"):
         auditing.audit(audited.brightness, vary=["glasses=0,1"], out=tmp_path / "a", prune=["x"], **options)
     assert not (tmp_path / "a").exists()
     seen = csv(tmp_path / "seen.csv", id=IDS, fakeness=[0, 0, 1, 0, 0, 0])

@@ -54,7 +54,7 @@ def test_credentials_are_refused_and_not_repeated(address):
 @pytest.mark.parametrize(
     ("address", "found"),
     [
-        ("s3:///run", "one without a bucket; name it after two slashes"),
+        ("s3:///run", "one without a bucket; add it after two slashes"),
         ("s3://buck et/run", "an invalid bucket name"),
         ("s3://bucket:80/run", "an invalid bucket name"),
         ("s3://bucket/../other", "another path"),

@@ -60,7 +60,7 @@ def unpacked(text: str) -> list[int]:
     for character in text:
         bits = ord(character) - _FIRST
         if not 0 <= bits < 2 * _MORE or groups == _MOST_GROUPS:
-            raise BadInput(f"expected an outline's packed counts, got {character!r} in place {len(runs) + 1}")
+            raise BadInput(f"expected an outline's packed counts, got {character!r} at position {len(runs) + 1}")
         value |= (bits & (_MORE - 1)) << (_BITS * groups)
         groups += 1
         if not bits & _MORE:

@@ -281,7 +281,7 @@ class PictureColumn:
         if picture is None and isinstance(cell, dict) and cell.get("path"):
             raise BadInput(
                 f"picture of row {row}: expected a file below {self.folder}, found no {cell['path']!r}; paths "
-                "start at the table's folder and stay in it"
+                "are relative to the table's folder"
             )
         if cell is not None and picture is None and not isinstance(cell, dict | bytes):
             raise BadInput(f"picture of row {row}: {_KINDS}, got {type(cell).__name__}")

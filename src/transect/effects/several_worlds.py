@@ -370,7 +370,7 @@ def _people(
     if others is None and who.shape == (n,):
         return who, None
     if people is None:
-        raise BadInput("people_alone: needs people, the people of subjects with both effects")
+        raise BadInput("people_alone: needs people; give those of subjects with both effects")
     if others is not None and who.shape == (n,) and others.shape == (n_alone,):
         return who, others
     got = "" if others is None else f" and {others.shape} for {n_alone}"

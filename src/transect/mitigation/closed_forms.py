@@ -81,9 +81,7 @@ def fit_thresholds(
     for group_index in np.unique(group):
         group_scores = np.sort(scores[counted & (group == group_index)])[::-1]
         if not len(group_scores):
-            raise BadInput(
-                f"group {group_index}: expected items that count towards the {goal.replace('_', ' ')}, got none"
-            )
+            raise BadInput(f"group {group_index}: no items count towards the {goal.replace('_', ' ')}")
         yes = round(wanted * len(group_scores))
         values[int(group_index)] = float(group_scores[yes - 1]) if yes else float(np.nextafter(group_scores[0], np.inf))
     return values

@@ -363,7 +363,7 @@ def tasks(
     for name, question in labels.items():
         column, classes = codes(question, values, attributes)
         if len(classes) != 2 or len(np.unique(column)) != 2:
-            raise BadInput(f"label {name!r}: expected yes and no to occur, got {len(np.unique(column))} of {classes}")
+            raise BadInput(f"label {name!r}: expected both yes and no, got {len(np.unique(column))} of {classes}")
         columns.append(column == 1)
     groups, called = codes(protected, values, attributes, "data.protected")
     truth: Bool[np.ndarray, "n k"] = np.stack(columns, axis=1)

@@ -49,7 +49,7 @@ def checked(address: str | Path) -> str:
     if "?" in rest or "#" in rest:
         raise _refused(scheme, "with a bucket and a path only", "one with a query", "give keys in the environment")
     if not name:
-        raise _refused(scheme, f"as {scheme}://bucket/path", "one without a bucket", "name it after two slashes")
+        raise _refused(scheme, f"as {scheme}://bucket/path", "one without a bucket", "add it after two slashes")
     if not _HOST.fullmatch(name):
         raise _refused(scheme, f"as {scheme}://bucket/path", "an invalid bucket name", "correct it")
     if any(part in ("", ".", "..") or not _SEGMENT.fullmatch(part) for part in segments):

@@ -340,7 +340,7 @@ def _stored(path: Path) -> tuple[dict[str, Any], str]:
         raise BadInput(f"{path} is not a run folder: expected a run.json in it") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunFolderError(
-            f"{record} does not read as a run's spec ({words_of(error)}): choose another --out"
+            f"{record} is not a valid record of a run ({words_of(error)}): choose another --out"
         ) from error
     try:
         unchanged = stated == spec_hash(body)

@@ -125,7 +125,7 @@ def test_a_resumed_run_and_a_run_made_again_have_the_same_bytes(ask, pairs, foun
 
 def test_other_pairs_are_another_run(ask, pairs, found, tmp_path):
     shutil.copytree(found.folder, tmp_path / "run")
-    with pytest.raises(FolderOfAnotherSpec, match="--pairs"):
+    with pytest.raises(FolderOfAnotherSpec, match="`pairs`"):
         ask(pairs.slice(1), "pair_speaker:speaker")
 
 

@@ -124,7 +124,7 @@ def test_samples_of_a_stylegan2_have_their_seeds_as_ids(stylegan2, tmp_path):
     pictures = decode(table["image"].to_pylist())
     np.testing.assert_array_equal(pictures, network.render(network.sample(seeds)).pixels)
     with pytest.raises(
-        BadInput, match="--vary smile: expected attributes that can be set, got generator .*--directions"
+        BadInput, match="`vary` smile: expected attributes that can be set, got generator .*`directions`"
     ):
         render(tmp_path / "sheet.png", generator=stylegan2, vary="smile", subjects=1)
 

@@ -177,7 +177,7 @@ def test_the_same_command_makes_the_same_bytes(job, data, tmp_path):
     named = {word.text: str(data / word.text) for word in command_record.read(run).words if word.sha256}
     trust = [TRUSTED[job]] if job in TRUSTED else []
     if trust:
-        with pytest.raises(BadInput, match=f"if you trust it: --trust '{trust[0]}'"):
+        with pytest.raises(BadInput, match=f"if you trust it: `trust` '{trust[0]}'"):
             transect.reproduce(run, files=named, quiet=True)
     again = transect.reproduce(run, files=named, trust=trust, quiet=True)
     assert again.numbers.outcome == "same bytes", again
@@ -297,7 +297,7 @@ def test_a_strangers_command_chooses_no_engine_address_or_model(tmp_path, monkey
         ("invert", "--weights"),
         ("invert", "--marks"),
     ):
-        assert "your consent" in refusal(job, option=option, text="torch:model.pt")
+        assert "only the record names" in refusal(job, option=option, text="torch:model.pt")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "api.toml").write_text("")
     assert "whose calls may cost money" in refusal("search", option="", text="api.toml")

@@ -104,8 +104,8 @@ def pairs(request: Request, sample: Sample) -> Matching:
     if len(alike):
         where = f"pair {alike[0]} (rows {given.a[alike[0]]} and {given.b[alike[0]]})"
         raise BadInput(
-            f"{given.name}: expected an image of each group of {request.treatment} in every pair, got"
-            f" {counted(len(alike), 'pair')} without, first {where}; leave them out"
+            f"{given.name}: expected an image of each group of {request.treatment} in every pair, missing in "
+            f"{counted(len(alike), 'pair')}, first {where}; leave them out"
         )
     turned = level[given.a] == 0
     a, b = np.where(turned, given.b, given.a), np.where(turned, given.a, given.b)

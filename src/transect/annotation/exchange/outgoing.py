@@ -138,7 +138,7 @@ def _pairs(project: Project, out: Path) -> dict[str, object]:
     """The pairs of an inversion and its photographs, as `annotate same-person` reads them: first, second, kind."""
     rows = [{"study": study, **pair._asdict()} for study, pair in project.pictures.pairs]
     if not rows:
-        raise BadInput("--format pairs: expected an inversion that is served with --photographs, got other images")
+        raise BadInput("--format pairs applies to an inversion served with --photographs")
     table = pa.Table.from_pylist(rows)
     write_atomically(out, csv_of(table.drop_columns(["study"]) if not any(table["study"].to_pylist()) else table))
     return {"out": str(out), "rows": len(rows)}

@@ -189,7 +189,7 @@ def transect_reply(index: Index, name: str, subject: int) -> dict[str, object]:
     run = index.runs[number]
     rows = np.flatnonzero(run.people == subject)
     if not len(rows):
-        raise BadInput(f"{name}: expected the number of a subject, got {subject}; it may not exist yet")
+        raise BadInput(f"{name}: expected a subject's number, got {subject}; it may not exist yet")
     everybody = np.unique(run.people)
     place = int(np.searchsorted(everybody, subject))
     return {

@@ -136,9 +136,9 @@ def read_chat_settings(path: Path) -> ChatSettings:
     text = toml_files.read_text(path, "a target's TOML file")
     table = toml_files.parse(text, str(path))
     if table.get("preset") not in INTERFACES:
-        expected = f"expected preset = one of {', '.join(INTERFACES)}"
+        expected = f"a model that answers in words needs preset = one of {', '.join(INTERFACES)}"
         got = table.get("preset", "none")
-        raise BadInput(f"{path}: {expected}, got {got!r}: a model that answers in words has one")
+        raise BadInput(f"{path}: {expected}, got {got!r}")
     usual = _defaults(table, INTERFACES[table["preset"]])
     settings = toml_files.checked(ChatSettings, merged(usual, table), str(path), text, quotes=False)
     found = (_address_fault(settings), _body_fault(settings, INTERFACES), _budget_fault(settings))
