@@ -143,7 +143,7 @@ def invertible(generator: object) -> Invertible:
     raise BadInput(
         f"generator {getattr(generator, 'name', type(generator).__name__)}: expected a differentiable one (a "
         "file of a StyleGAN2, or of a progressive GAN without conditions, or an object with `codes`, "
-        "`sample` and `show`), got another"
+        "`sample` and `show`)"
     )
 
 

@@ -178,7 +178,7 @@ class Verify(Job[VerifyNumbers]):
         if numbers.marks is not None:
             return _of_marks(numbers.marks)
         if numbers.run is None:
-            raise TypeError("numbers of a check have those of a run or of marks")
+            raise TypeError("expected the numbers of a run or of marks")
         said, table = numbers.run.headline(), numbers.run.table()
         return Content(
             title=table.title, answer=[said], table=table, terminal=[said, *([table] if table.records else [])]
