@@ -12,6 +12,7 @@ import typer
 from markupsafe import Markup
 from typer.testing import CliRunner
 
+from transect.console.options import Command
 from transect.errors import BadInput, UnknownName
 from transect.job import Content, Job, Option, Out, command, function, rerun, schema
 from transect.options import built, settings
@@ -101,6 +102,24 @@ def test_values_are_checked_wherever_they_come_from(stated, kind, message):
     with pytest.raises(kind) as found:
         PrintWords(["a"], **stated)
     assert str(found.value) == message
+
+
+@pytest.mark.parametrize(("raised", "other"), [("--ink-drops", "--model"), ("drops", "`model`")])
+def test_errors_name_options_on_the_command_line_and_arguments_in_python(raised, other, monkeypatch):
+    """However they were raised; the options of a command that is to be run stay as they are."""
+    told = f"{raised}: expected 1, got 2 with {other}; run: transect match --model X"
+
+    def fail(_):
+        raise BadInput(told)
+
+    monkeypatch.setattr(PrintWords, "compute", fail)
+    with pytest.raises(BadInput) as in_python:
+        function(PrintWords)(["a"])
+    assert str(in_python.value) == "drops: expected 1, got 2 with `model`; run: transect match --model X"
+    app = typer.Typer()
+    app.command(cls=Command)(command(PrintWords))
+    typed = CliRunner().invoke(app, ["a"])
+    assert str(typed.exception) == "--ink-drops: expected 1, got 2 with --model; run: transect match --model X"
 
 
 def test_a_text_of_the_command_line_becomes_the_field():

@@ -103,7 +103,7 @@ BROKEN_TARGETS = [
     (object, "identity: expected a Target with name, task, predict, got no name, task, predict"),
     (Hanging, "timeouts: expected an answer, got timed out after 0.5 s"),
     (Uncounted, "type, count and shape: expected Predictions for each image, got wrong count"),
-    (SilentNaN, "NaN: expected sound numbers, or a failure with its reason, got score is NaN"),
+    (SilentNaN, "NaN: expected valid numbers, or a failure with its reason, got score is NaN"),
     (NeverAnswering, "answers: expected an answer for some image, got refused"),
     (Painting, "frozen input: expected pixels as they were, got changed pixels"),
     (Forgetful, "determinism: expected the same answer to the same images, got scores"),

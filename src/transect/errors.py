@@ -7,7 +7,8 @@ command line returns for it: 2 bad input, 3 stopped on too many failures or a sp
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from transect.texts import one_line
@@ -22,6 +23,10 @@ class TransectError(Exception):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(one_line(message))
+
+    def rename(self, pattern: re.Pattern[str], names: Mapping[str, str]) -> None:
+        """Replace what the pattern finds in the text, where there is another name for it."""
+        self.args = (pattern.sub(lambda found: names.get(found[0], found[0]), str(self)),)
 
 
 class BadInput(TransectError):

@@ -231,7 +231,8 @@ def function(kind: Callable[P, Asked[Result_co]], name: str = "") -> Callable[P,
     record = cast("type[AnyJob]", kind)
 
     def call(*given: P.args, **named: P.kwargs) -> Result_co:
-        return kind(*given, **named).result()
+        with options.named_in_python(record):
+            return kind(*given, **named).result()
 
     meant = "\n".join(f"    {each.name}: {each.option.help}" for each in settings(record) if len(each.path) == 1)
     call.__name__ = call.__qualname__ = name or name_of(record).replace("-", "_")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import types
 import typing
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, final
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput, TransectError, UnknownName
 
 R = TypeVar("R")
+_ARGUMENTS: Final = re.compile(r"^\w+(?=: )|`\w+`")
+_BEGIN_OPTION: Final = re.compile(r"^--[a-z-]+(?=: )")
+_OPTIONS: Final = re.compile(r"transect [^;,()]*|--[a-z-]+")
+"""Options in a text, but for those of a command that it tells to run."""
 Opens = Literal["", "value", "data", "model", "write", "aside"]
 
 
@@ -152,6 +158,28 @@ def check(record: object) -> None:
     """Raises BadInput or UnknownName for a value of an option that it may not have."""
     for setting in settings(type(record)):
         setting.check(setting.of(record))
+
+
+@contextmanager
+def named_in_python(kind: type[object]) -> Iterator[None]:
+    """Errors name the fields of this record where they would name its options: `false_match_rate`."""
+    names = {setting.shown: setting.name for setting in settings(kind) if not setting.option.argument}
+    try:
+        yield
+    except TransectError as error:
+        error.rename(_BEGIN_OPTION, names)
+        error.rename(_OPTIONS, {shown: f"`{name}`" for shown, name in names.items()})
+        raise
+
+
+@contextmanager
+def named_on_command_line(options: Mapping[str, str]) -> Iterator[None]:
+    """Errors name these options where they would name arguments: --false-match-rate."""
+    try:
+        yield
+    except TransectError as error:
+        error.rename(_ARGUMENTS, {**options, **{f"`{name}`": shown for name, shown in options.items()}})
+        raise
 
 
 @functools.cache

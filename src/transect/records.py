@@ -281,8 +281,9 @@ class Design:
             raise BadInput(f"levels: expected at most {MOST_CELLS:,} cells, got {self.n_cells:,}; give fewer levels")
         if self.n_images > MOST_IMAGES:
             raise BadInput(
-                f"subjects: expected at most {MOST_IMAGES:,} images, got {self.n_images:,} ({self.subjects:,} subjects "
-                f"x {self.n_cells:,}), which would take {self.n_images * _OF_AN_IMAGE >> 30:,} GiB and more; give fewer"
+                f"subjects: expected at most {MOST_IMAGES:,} images, got {self.n_images:,} ({self.subjects:,} "
+                f"subjects x {self.n_cells:,}), which would take {self.n_images * _OF_AN_IMAGE >> 30:,} GiB "
+                "and more; use fewer"
             )
 
     @property

@@ -206,7 +206,7 @@ def _check_numbers(answer: Predictions) -> None:
             _broken("NaN", "NaN scores and no boxes for an image that failed", f"scores for {reason!r}")
         fault = "" if reason else row_fault(answer, row)
         if fault:
-            _broken("NaN", "sound numbers, or a failure with its reason", fault)
+            _broken("NaN", "valid numbers, or a failure with its reason", fault)
 
 
 def _check_same(clause: str, expected: str, first: Predictions, other: Predictions, rows: np.ndarray) -> None:

@@ -76,8 +76,8 @@ def test_an_embedding_without_a_threshold_has_distances_alone(tmp_path):
     ("options", "says"),
     [
         ({"false_match_rate": 0.001}, "needs at least 1,000 comparisons of different subjects, got 66"),
-        ({"false_match_rate": 0.1, "threshold": 0.2}, "has a threshold: expected it or --false-match-rate, got both"),
-        ({"within": ["glasses", "skin_tone"], "false_match_rate": 0.1}, "--within names every attribute that varies"),
+        ({"false_match_rate": 0.1, "threshold": 0.2}, "has a threshold: drop it or `false_match_rate`"),
+        ({"within": ["glasses", "skin_tone"], "false_match_rate": 0.1}, "`within` names every attribute that varies"),
     ],
 )
 def test_what_cannot_be_verified_is_refused_before_anything_is_made(tmp_path, options, says):

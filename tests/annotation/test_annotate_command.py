@@ -109,13 +109,13 @@ def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, mo
     port = in_use.getsockname()[1]
     monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "short")
     for call, reason in (
-        (lambda: Serving(folder).serve(), "TRANSECT_ADMIN_PASSWORD: expected 8 characters"),
+        (lambda: Serving(folder).serve(), "TRANSECT_ADMIN_PASSWORD: expected at least 8 characters"),
         (lambda: Serving(folder, public_url="https://[").serve(), "--public-url: expected an address"),
         (lambda: Serving(folder, public_url="https://*.rate.example").serve(), "--public-url: expected an address"),
         (lambda: Serving(folder, questions=[str(questions)]).serve(), "question q: example: "),
-        (lambda: Serving(folder, port=port).serve(), f"--port {port}: expected a free port"),
+        (lambda: Serving(folder, port=port).serve(), f"--port {port} is in use"),
         (lambda: AnnotateExport(folder, kind="xml", out=tmp_path / "x").compute(), "unknown format 'xml'"),
-        (lambda: AnnotateExport(folder, kind="label-studio", questions=[str(skips)]).compute(), "no level called"),
+        (lambda: AnnotateExport(folder, kind="label-studio", questions=[str(skips)]).compute(), "means a skip"),
     ):
         if "example" in reason:
             monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "long enough")

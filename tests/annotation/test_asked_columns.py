@@ -150,7 +150,7 @@ def test_other_metadata_is_refused_in_one_line(rated, tmp_path, text):
     table = pq.read_table(folder / "old.parquet").replace_schema_metadata({QUESTIONS_KEY: text})
     pq.write_table(table, tmp_path / "odd.parquet")
     with pytest.raises(
-        BadInput, match=r"expected questions as transect annotate export writes them.*export them again"
+        BadInput, match=r"expected questions in .*, as transect annotate export writes them.*export them again"
     ):
         ratings.attach(run, None, [], tmp_path / "odd.parquet")
 

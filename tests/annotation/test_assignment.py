@@ -137,9 +137,9 @@ def test_the_same_answer_sent_twice_is_kept_once(begin):
     again = answer(project, 1, Submitted(task.id, "k", 1), now=9.0)
     assert (first.replayed, again.replayed, again.answer) == (False, True, first.answer)
     assert len(rows(project, sa.select(schema.answers))) == 1
-    with pytest.raises(Refused, match="this key stands for another answer"):
+    with pytest.raises(Refused, match="this key belongs to another answer"):
         answer(project, 1, Submitted(task.id, "k", 2), now=9.0)
-    with pytest.raises(Refused, match="this task is answered"):
+    with pytest.raises(Refused, match="already answered"):
         answer(project, 1, Submitted(task.id, "other", 2), now=9.0)
 
 
@@ -217,7 +217,7 @@ def test_paused_and_excluded_raters_get_nothing(begin):
     assert next_tasks(project, 1, now=1.0) == []
     answer(project, 1, Submitted(task.id, "k", 1), now=1.0)  # what was under way is kept
     set_state(project, 1, "excluded")
-    with pytest.raises(Refused, match="takes no part"):
+    with pytest.raises(Refused, match="left the study"):
         undo(project, 1, "u", now=1.0)
     project.database.set({"paused": "1"})
     assert next_tasks(project, 2, now=1.0) == []

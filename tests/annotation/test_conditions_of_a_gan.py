@@ -70,5 +70,5 @@ def test_questions_are_written_from_the_levels_that_were_set(tmp_path):
     assert [(each["name"], each["value"]) for each in tone["levels"]] == [("2", 2.0), ("9", 9.0)]
     assert load([tmp_path / "q.toml"]).plan.per_cell == 50  # as published
     render(tmp_path / "samples", **options)
-    with pytest.raises(BadInput, match="expected a run whose attributes were set"):
+    with pytest.raises(BadInput, match="expected a run that sets attributes"):
         write_questions(tmp_path / "samples", tmp_path / "none.toml")

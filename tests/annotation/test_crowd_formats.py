@@ -70,10 +70,10 @@ def test_mechanical_turk_goes_round(rated, empty, tmp_path, format):
 
 
 def test_an_answer_that_nobody_gave_is_none(rated, empty, paired, tmp_path):
-    """A form that came back without a tick is no "cannot tell"; nor may that stand where a question has to be answered."""
+    """A form that came back without a tick is no "cannot tell"; nor may that stand where a question must be answered."""
     for project, question, place, message in (
         (rated, "smile", "", "expected a place from 0 to 2, got ''"),
-        (paired[1], "more", "cannot tell", "more has to be answered, got none"),
+        (paired[1], "more", "cannot tell", "more must be answered"),
     ):
         write(project, "mturk", tmp_path / question, "attribute", "")
         with (tmp_path / question / "batch.csv").open(newline="") as file:
@@ -83,7 +83,7 @@ def test_an_answer_that_nobody_gave_is_none(rated, empty, paired, tmp_path):
             read(path, "mturk", project)
     path = tmp_path / "answers.csv"
     path.write_text("id,second,question,rater,answer\n0-0000,0-0001,more,ada,\n")
-    with pytest.raises(BadInput, match="row 1: answer: more has to be answered, got none; take the row out"):
+    with pytest.raises(BadInput, match="row 1: answer: more must be answered"):
         read(path, "answers", paired[1])
 
 
@@ -268,7 +268,7 @@ def test_only_what_says_true_changes_the_sides(paired, tmp_path, flipped, level)
     [
         ({"worker-id": None}, "line 1: expected the rater of the answer, got none"),
         ({"worker-id": {"id": 1}}, "line 1: expected the rater of the answer, got {'id': 1}"),
-        ({"creation-date": "0001-01-01T00:00:00+14:00"}, "line 1: given: expected a time of the years 1 to 9999"),
+        ({"creation-date": "0001-01-01T00:00:00+14:00"}, "line 1: given: expected a year from 1 to 9999"),
         ({"creation-date": 5}, "line 1: given: expected a date and time, got 5"),
         ({"class-name": "yes"}, "line 1: expected level 0 to be 'no', got 'yes'"),
     ],

@@ -49,7 +49,7 @@ def test_another_database_is_left_alone(tmp_path):
         connection.execute("CREATE TABLE customers (id INTEGER)")
         connection.commit()
     before = path.read_bytes()
-    with pytest.raises(BadInput, match="got tables customers; name another with --database"):
+    with pytest.raises(BadInput, match="got tables customers; choose another with --database"):
         Database(path)
     assert path.read_bytes() == before, "its journal mode too"
     assert [file.name for file in tmp_path.iterdir()] == ["a.sqlite"]
@@ -100,15 +100,15 @@ def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
         again = open_project(run, questions=questions)
         assert [one.name for one in again.questionnaire.question] == ["smile"]
         again.database.close()
-    with pytest.raises(BadInput, match=r"created with \(smile\), got others \(differs in .*question"):
+    with pytest.raises(BadInput, match=r"created with \(smile\), got different ones \(in .*question"):
         open_project(run, questions=("monk",))
     other = make_run(tmp_path / "other", seed=1)
-    with pytest.raises(BadInput, match="got those of other images; name another"):
+    with pytest.raises(BadInput, match="got those of other images"):
         open_project(other, default_database(run))
 
 
 def test_missing_pictures_and_unfinished_runs_are_named(tmp_path):
-    with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back as it was written"):
+    with pytest.raises(CorruptedPart, match=r"part-00000\.parquet is damaged"):
         open_project(make_run(tmp_path / "a", without_picture=[(1, 1)]))
     run = make_run(tmp_path / "b")
     (run / "images" / "part-00001.parquet").unlink()

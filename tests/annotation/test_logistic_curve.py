@@ -43,7 +43,7 @@ def test_what_has_no_curve_says_why():
     assert (flat.start, flat.end, flat.slope) == (2.0, 2.0, 0.0)
     assert np.isnan(flat.middle)
     assert flat.at([0.0, 9.0]).tolist() == [2.0, 2.0]
-    with pytest.raises(BadInput, match="expected a place for each of 2 answers, got 1"):
+    with pytest.raises(BadInput, match="expected one place for each of 2 answers, got 1"):
         fit_logistic([0.0], [1.0, 2.0], 0, 4, 1)
 
 

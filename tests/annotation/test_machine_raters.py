@@ -34,7 +34,7 @@ def test_the_attribute_network_sees_what_was_set():
         said.append(made.value)
     assert (said[1] > said[0]).all()
     assert np.isin(np.concatenate(said), range(4)).all()
-    with pytest.raises(BadInput, match="question fakeness: expected levels with values of an attribute"):
+    with pytest.raises(BadInput, match="question fakeness: expected levels of an attribute"):
         rater.rate(Images(np.zeros((1, 64, 64, 3), np.uint8)), next(q for q in PAPER if q.name == "fakeness").record)
 
 

@@ -44,7 +44,7 @@ def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
     made = load(["monk", path])
     assert [one.name for one in made.question] == ["skin_tone", "q"]
     assert made.plan.ratings == 3
-    with pytest.raises(BadInput, match="expected every question's name once, got 'skin_tone' twice"):
+    with pytest.raises(BadInput, match="expected unique question names, got 'skin_tone' twice"):
         load(["monk", "monk"])
 
 
@@ -54,18 +54,18 @@ def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
         ("title =", "q.toml: expected TOML: Invalid value"),
         (ONE + 'scal = "nominal"', "line 5: question 1.scal: unknown key: did you mean scale?"),
         ("[plan]\nratings = 0\n" + ONE, "line 2: plan.ratings: expected 1 or more, got 0"),
-        (ONE + ONE, "question: expected every question's name once, got 'q' twice"),
+        (ONE + ONE, "question: expected unique question names, got 'q' twice"),
         (ONE.replace('"b"', '"a"'), "line 4: question 1.levels: expected a different name for every level, got 'a'"),
-        (ONE.replace('"b"', '{ name = "b", key = "X" }'), "than the page's own, got 'x' (cannot tell)"),
+        (ONE.replace('"b"', '{ name = "b", key = "X" }'), "that the page does not use, got 'x' (cannot tell)"),
         (ONE.replace('"b"', '{ name = "b", value = 1 }'), "expected a value for every level or for none"),
-        ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question 1.text: expected it, found none"),
-        (ONE + "sided = true", "expected pairs, whose images can change sides"),
+        ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question 1.text is missing"),
+        (ONE + "sided = true", "sided = true needs pairs"),
         (
             ONE.replace(
                 '["a", "b"]', '[{ name = "a", value = 0 }, { name = "b", value = 0.2 }, { name = "c", value = 1 }]'
             )
             + 'pairs = "ends"\nsided = true',
-            "rising values that mirror each other, as 0, 0.5, 1, where sided = true, got 0, 0.2, 1",
+            "symmetric values from the left image to the right one, such as 0, 0.5, 1, got 0, 0.2, 1",
         ),
         (ONE + '[[question.gold]]\nimage = "1-0"\nanswer = "c"', "expected a gold answer among a, b, got 'c'"),
     ],

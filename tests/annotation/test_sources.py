@@ -138,7 +138,7 @@ def test_reconstructions_alone(tmp_path):
     assert project.pictures.png("", "d.png") == png(103)
     assert not list(project.pictures.pairs)
     project.database.close()
-    with pytest.raises(BadInput, match="name the photographs with --photographs"):
+    with pytest.raises(BadInput, match="and --photographs"):
         opened("inv", ["same-person"], address=tmp_path / "other.sqlite")
 
 
@@ -180,9 +180,9 @@ def test_real_fake_and_duplicate_pairs(faces, tmp_path):
 
 def test_photographs_that_are_not_there(faces, tmp_path):
     invert(tmp_path / "inv", ["a.png", "x.png", "y.png"])
-    with pytest.raises(BadInput, match=r"the 3 photographs that were inverted, got none named x\.png or 1 others"):
+    with pytest.raises(BadInput, match=r"the 3 inverted photographs, found none named x\.png or 1 others"):
         opened("inv", photographs=str(faces))
-    with pytest.raises(BadInput, match="--photographs: expected an inversion's folder beside it, got faces"):
+    with pytest.raises(BadInput, match="--photographs applies to an inversion, got faces"):
         opened("faces", photographs=str(faces))
     assert not (tmp_path / "annotations-faces").exists()
 

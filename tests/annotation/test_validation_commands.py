@@ -93,7 +93,7 @@ def test_simulated_raters_are_counted_and_pass_no_gate(judged, tmp_path):
     assert "every gate is met" in done.stdout
     assert "12 answers of simulated raters, which say nothing about people: no gate" in done.stdout
     assert json.loads((judged / validation.FILE).read_text())["audit"]["simulated"] == 12
-    message = "expected answers of people, got 12 of simulated raters; have people rate the images"
+    message = "expected answers from people, got 12 from simulated raters; have people rate the images"
     refused = CliRunner().invoke(app, ["annotate", "validate", str(judged), *gates, "--require"])
     assert isinstance(refused.exception, BadInput)
     assert message in str(refused.exception)
@@ -159,7 +159,7 @@ def test_pairs_from_files(tmp_path):
     (agreed,) = made["agreement"]  # of a, b the two answers differ; c, d has one that counts
     assert (agreed["agreement"], agreed["low"], agreed["pairs"]) == (0.0, None, 1)
     pairs.write_text("first,second,kind\na,b,fake\n")
-    with pytest.raises(BadInput, match="expected answers about the pairs of .*, got c, d; list every pair"):
+    with pytest.raises(BadInput, match="expected answers about the pairs of .*, got c, d"):
         same_person(answers, pairs)
 
 
@@ -247,7 +247,7 @@ def test_lists_of_pairs_that_say_nothing_or_two_things_are_refused(tmp_path, tex
     answers, pairs = tmp_path / "answers.csv", tmp_path / "pairs.csv"
     answers.write_text(HEAD.removeprefix("study,") + "a,b,same_person,r1,same person,0\n")
     pairs.write_text(text)
-    with pytest.raises(BadInput, match=f"pairs.csv, {message}.*; fix it$"):
+    with pytest.raises(BadInput, match=f"pairs.csv, {message}"):
         same_person(answers, pairs)
     pairs.write_text("\ufefffirst,second,kind,study\na,b, real ,\na,b,real,\n", encoding="utf-8")
     assert same_person(answers, pairs).to_json()["rows"][0]["kind"] == "real", "once more the same is no quarrel"

@@ -97,7 +97,7 @@ def test_identifiers_of_columns_that_count_otherwise_are_not_compared():
     table = table.append_column("image_id", pa.array(list("543210")))
     answers = pa.table({"image_id": list("543210"), "verb": TABLE["verb"]})
     data = labelled_data(table, ["verb"], "gender", split="split")
-    with pytest.raises(BadInput, match="labels' column of identifiers, id, got image_id; name one that both have with"):
+    with pytest.raises(BadInput, match="labels' column of identifiers, id, got image_id; give a shared one with"):
         predictions(answers, data, ["verb"])
     data = labelled_data(table, ["verb"], "gender", split="split", ids="image_id")
     covered, outputs = predictions(answers, data, ["verb"], "image_id")

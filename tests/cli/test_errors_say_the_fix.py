@@ -60,10 +60,7 @@ def test_a_port_in_use_is_said_with_the_ways_out():
         port = taken.getsockname()[1]
         with pytest.raises(BadInput) as error:
             check_address("127.0.0.1", port)
-    assert str(error.value) == (
-        f"--port {port}: expected a free port, found another program on it (started earlier?): stop that, or choose "
-        "another --port; --port 0 takes any free one"
-    )
+    assert str(error.value) == (f"--port {port} is in use by another program; choose another (0: any free one)")
 
 
 def test_shares_of_levels_that_were_not_shown_name_them(tmp_path):
@@ -73,7 +70,7 @@ def test_shares_of_levels_that_were_not_shown_name_them(tmp_path):
     )
     (tmp_path / "shares.csv").write_text("age,share\n40,0.5\n20,0.5\n")
     told = refused_here("report", str(tmp_path / "run"), "--shares", str(tmp_path / "shares.csv"))
-    assert told.startswith("shares: age 40 was not shown: expected shares of 20, 60; give those, or audit with")
+    assert told.startswith("--shares: age 40 was not shown: expected shares of 20, 60; give those, or audit with")
 
 
 def test_too_little_memory_is_one_line(monkeypatch):
@@ -81,7 +78,7 @@ def test_too_little_memory_is_one_line(monkeypatch):
         raise MemoryError("Unable to allocate 48 TiB")
 
     monkeypatch.setattr("transect.jobs.audit.run.audit", large)
-    assert refused(*AUDIT).startswith("more memory was needed than there is: give less data")
+    assert refused(*AUDIT).startswith("out of memory: use less data")
 
 
 def test_warnings_of_libraries_do_not_reach_the_terminal_and_those_of_a_model_do(monkeypatch):

@@ -78,7 +78,7 @@ REFUSED = {
     "decimals": ((*AUDIT, "--dataset", "folder:decimals"), "decimal comma, as 0,5; write them with a point"),
     "smile-of-photographs": (
         (*AUDIT, "--generator", "photographs:folder:decimals", "--vary", "smile=0,1"),
-        "got one of rendered faces",
+        "applies to rendered faces",
     ),
 }  # fmt: skip
 

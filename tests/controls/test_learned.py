@@ -38,7 +38,7 @@ def test_learned_controls_refuse_values_and_latents_that_do_not_fit(controls, la
     some = latents.take(slice(0, 2))
     with pytest.raises(BadInput, match="age: expected between"):
         controls.set(some, {"age": 500.0})
-    with pytest.raises(BadInput, match="age: expected to be set or held, got both"):
+    with pytest.raises(BadInput, match="age is both set and held"):
         controls.set(some, {"age": 30.0}, hold=["age"])
     with pytest.raises(BadInput, match="expected space w with 12 coordinates, got z with 12"):
         controls.read(Latents(some.seeds, some.values, "z"))

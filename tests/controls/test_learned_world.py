@@ -76,5 +76,5 @@ def test_directions_of_another_space_or_generator_are_refused(view, fitted):
     with pytest.raises(BadInput, match="expected space z, which faceworld-latent samples, got space w"):
         LearnedWorld(view, FittedDirections(fitted.directions, "w"))
     other = {"generator": {"name": "ffhq", "weights_sha256": "0" * 64}}
-    with pytest.raises(BadInput, match="expected ones of generator faceworld-latent, got ones fitted on ffhq"):
+    with pytest.raises(BadInput, match="expected directions of generator faceworld-latent, got some fitted on ffhq"):
         LearnedWorld(view, FittedDirections(fitted.directions, "z", other))

@@ -87,7 +87,7 @@ def test_a_packed_ellipse_as_the_reference_tools_pack_it():
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ("2 31", "a: expected an outline's packed counts, got ' ' in place 2"),
+        ("2 31", "a: expected an outline's packed counts, got ' ' at position 2"),
         ("23X", "a: expected an outline's packed counts, got one that is cut short after 2 numbers"),
         ([1.5, 4.5], "a: expected an outline's counts as a list of whole numbers"),
         ("23", "sum to 6 pixels, got 5"),

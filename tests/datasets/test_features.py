@@ -70,7 +70,7 @@ def test_what_is_read_is_not_written_over(people, read):
     np.save(people / "w.npy", np.zeros((8, 1)))
     before = (people / read).read_bytes()
     given = ("match", "--features", str(people / "w.npy"), "--table", str(people / "t.parquet"), "--treatment", "g")
-    assert "expected another file than those that are read" in refused(*given, "--out", str(people / "." / read))
+    assert "would overwrite an input" in refused(*given, "--out", str(people / "." / read))
     assert (people / read).read_bytes() == before
 
 

@@ -127,7 +127,7 @@ def test_a_photograph_on_its_side_is_turned(folder):
         ("file,age\n", "faces/labels.csv: expected at least one row, got none; list the images"),
         ("file\na.png\n", "faces/labels.csv: expected at least one attribute in addition to file, got none"),
         ("file,age\na.png,1\nb.png\n", "faces/labels.csv, line 3: expected 2 columns, got 1; fix the line"),
-        ("file,age,age\na.png,1,2\n", "faces/labels.csv: expected every column once, got file, age, age; rename one"),
+        ("file,age,age\na.png,1,2\n", "faces/labels.csv: expected unique column names, got file, age, age; rename one"),
         ("file,age\na.png,1\nd.png,2\n", "faces/labels.csv: row 2 names 'd.png', which does not exist; add the image or drop the row"),
         ("file,age\na.png,1\na.png,2\n", "faces/labels.csv: rows 1 and 2 name the same image, 'a.png'; keep one of them"),
         ("file,age\n../a.png,1\n", "faces/labels.csv: row 1 names '../a.png', which lies outside faces; keep the images in the folder"),

@@ -54,16 +54,16 @@ def test_without_usual_levels_the_words_name_the_ends_of_the_range():
         (["skin_ton"], "unknown attribute 'skin_ton': did you mean skin_tone? See: transect list attributes"),
         (["skin_tone=0:10:3"], "skin_tone: expected between 1 and 10 Monk, got 0; see: transect list attributes"),
         (["skin_tone=1:10:3:4"], "--vary 'skin_tone=1:10:3:4': expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"),
-        (["skin_tone=1:10:1"], "--vary 'skin_tone=1:10:1': expected LOW < HIGH and a COUNT of 2 or more"),
+        (["skin_tone=1:10:1"], "--vary 'skin_tone=1:10:1': expected LOW < HIGH and a COUNT of at least 2"),
         (
             ["skin_tone=1:10:1000000000"],
             "--vary 'skin_tone=1:10:1000000000': expected a COUNT of at most 100,000, got 1,000,000,000; give fewer levels",
         ),
         (["skin_tone=3"], "skin_tone: a comparison needs at least two levels, got 1"),
-        (["skin_tone=3,3"], "skin_tone: a level is named twice in 3, 3"),
+        (["skin_tone=3,3"], "skin_tone: a level is given twice in 3, 3"),
         (["glasses=0:1:2"], "--vary 'glasses=0:1:2': glasses has levels off, on, not a range"),
         (["glasses=of,on"], "glasses: expected one of off, on, got 'of'"),
-        (["glasses", "glasses"], "--vary glasses is repeated: name it once, with all its levels"),
+        (["glasses", "glasses"], "--vary glasses is repeated: give it once, with all its levels"),
     ],
 )
 def test_errors_say_what_to_do(texts, message):

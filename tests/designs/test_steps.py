@@ -98,7 +98,7 @@ def test_steps_in_units_of_the_direction_are_not_stopped_by_a_range():
     assert steps.step.bounds == (-100.0, 100.0)
     assert steps.step.meaning == "apparent age; steps of one unit of the direction from the subject's own"
     assert steps.describe()["steps"] == {"attribute": "age", "half_range": 30.0, "unit": "years", "by": "direction"}
-    with pytest.raises(BadInput, match="--hold: expected none with --step-unit direction"):
+    with pytest.raises(BadInput, match="--hold does not apply to --step-unit direction"):
         steps.set(steps.sample([0]), {"age": 1.0}, hold=("skin_tone",))
 
 
@@ -109,7 +109,7 @@ def test_steps_in_units_of_the_direction_are_not_stopped_by_a_range():
         (["glasses"], "--steps glasses: it has levels (off, on), not a range; use --vary"),
         (["age=-2:2:5"], "age: expected between -1 and 1 λ, got -2; see: transect list attributes"),
         (["age=-1:1:4"], "--steps 'age=-1:1:4': expected λ = 0, the subject's own image, among the steps; add it"),
-        (["age", "skin_tone", "age=-1,0"], "--steps age is repeated: name it once, with all its steps"),
+        (["age", "skin_tone", "age=-1,0"], "--steps age is repeated: give it once, with all its steps"),
     ],
 )
 def test_errors_say_what_to_do(texts, message):

@@ -45,7 +45,7 @@ def test_rows_are_subject_major_and_the_last_attribute_is_fastest():
         (
             ["skin_tone=1:10:6000", "glasses"],
             {},
-            "12000 cells a subject are over 10000: vary fewer attributes or levels",
+            "12000 cells per subject exceed 10000: vary fewer attributes or levels",
         ),
     ],
 )

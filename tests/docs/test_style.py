@@ -31,6 +31,10 @@ PHRASES = {
     "as far as they lie": r"spread as far as they lie",
     "that several worlds share": r"effects that several worlds share: ",
     "for what is none": r"\bfor what is none\b",
+    "an empty remedy": r"got [^;]*; (change|fix|correct) (it|them)(?=$|[ |]+\w* ?got)",
+    "got others": r"\bgot others\b",
+    "is of (for what an option applies to)": r"--[a-z-]+ is of\b",
+    "once, got it again": r"\bonce, got it (again|twice)\b",
 }
 """The constructions of the guide's last table, as patterns."""
 WORDS = (

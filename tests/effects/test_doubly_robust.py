@@ -81,7 +81,7 @@ def test_arms_that_do_not_overlap_are_refused_with_their_numbers():
     assert np.isnan([made.estimate, made.low, made.p]).all()
     n = made.spec["propensities_clipped"]
     assert made.reason == (
-        f"too little overlap: for {n} of 400 images the chance that beard is 1 is outside 0.01 to 0.99 (at most 5 %)"
+        f"too little overlap: for {n} of 400 images the probability that beard is 1 is outside 0.01 to 0.99 (at most 5 %)"
     )
 
 

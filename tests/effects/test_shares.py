@@ -48,11 +48,11 @@ def test_rounded_shares_are_divided_by_their_sum(tmp_path):
     ("name", "text", "message"),
     [
         ("a.csv", "age,share\n20,.5\n60,.4\n", "expected shares that sum to 1, got 0.9"),
-        ("a.csv", "age,share\n20,.5\n20,.5\n", "each combination of levels once"),
+        ("a.csv", "age,share\n20,.5\n20,.5\n", "a combination of levels occurs twice"),
         ("a.csv", "age,share\n90,1\n", "a.csv: age: expected between 18 and 80 years, got 90"),
         ("a.csv", "age,share\n20,many\n", "expected a share from 0 to 1, got 'many'"),
         ("a.csv", "age,share\n20\n", "line 2: expected 2 columns, got 1; fix the line"),
-        ("a.csv", "", "rows with a field 'share' each"),
+        ("a.csv", "", "expected a field 'share'"),
         ("a.toml", "shares = 3", r"expected \[\[cells\]\] or \[shares.ATTRIBUTE\] tables"),
         ("a.toml", "[[cells]]\nage = 20\nshare = 1\n[[cells]]\nshare = 0\n", "the same attributes in every row"),
         ("a.toml", "share =", "expected TOML"),

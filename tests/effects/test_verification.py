@@ -91,5 +91,5 @@ def test_designs_that_cannot_tell_a_rate_are_refused():
         Rule(false_match_rate=0.001, within=("skin_tone",)).check(DESIGN)
     with pytest.raises(BadInput, match="--within names every attribute that varies"):
         Rule(within=tuple(DESIGN.levels)).check(DESIGN)
-    with pytest.raises(UnknownName, match="in --within"):
+    with pytest.raises(UnknownName, match="--within"):
         Rule(within=("hat",)).check(DESIGN)

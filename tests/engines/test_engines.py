@@ -92,7 +92,7 @@ def test_a_task_that_kills_every_worker_stops_the_run(processes, tmp_path):
 def test_parts_made_ahead_are_taken_in_order(tmp_path):
     with Ahead(HERE, Habit(str(tmp_path)), [2, 7], {2: "a", 7: "bb"}.__getitem__) as ahead:
         assert ahead(2) == ("a", 1)
-        with pytest.raises(BadInput, match="expected part 7, which is the next, got 2"):
+        with pytest.raises(BadInput, match="expected part 7 next, got 2"):
             ahead(2)
     assert len(noted(tmp_path, "closed")) == 1
 

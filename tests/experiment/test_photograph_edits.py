@@ -172,7 +172,7 @@ def test_a_learned_edit_is_checked_unasked_and_by_the_shipped_network_where_no_m
     own = for_world(world, design(world), EditCheck({"glasses": glasses()}))
     assert own is not None
     assert not own.shipped
-    with pytest.raises(BadInput, match="--redraw: expected none with photographs, since there is no other"):
+    with pytest.raises(BadInput, match="--redraw does not apply to photographs, since there is no other"):
         for_world(world, design(world), EditCheck(redraw=1))
 
 

@@ -239,7 +239,7 @@ def test_a_changed_spec_is_refused(run):
 def test_refusals(tmp_path):
     with pytest.raises(UnknownName, match="unknown generator 'faceword': did you mean faceworld"):
         auditing.audit(audited.brightness, generator="faceword", vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
-    with pytest.raises(BadInput, match="outcome 'miss' is not offered for a binary target: .*; give --truth"):
+    with pytest.raises(BadInput, match="outcome 'miss' is not offered for a binary target: .*; give `truth`"):
         auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, outcomes=["miss"], out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="two targets are named 'brightness': give each a different name"):
         auditing.audit([audited.brightness, audited.brightness], vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)

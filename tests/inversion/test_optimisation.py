@@ -176,7 +176,7 @@ def test_a_progressive_gan_is_inverted_in_z():
     [
         (np.zeros((1, 5, 5, 3), np.uint8), {}, r"expected uint8 \[n, 4, 4, 3\] for levels, got uint8 \[1, 5, 5, 3\]"),
         (halves(1, 2), {"space": "z"}, "expected one of w, w\\+ for levels, got z"),
-        (halves(1, 2), {"penalty": -1.0}, "penalty: expected a number of 0 or more, got -1"),
+        (halves(1, 2), {"penalty": -1.0}, "penalty: expected at least 0, got -1"),
     ],
 )
 def test_invert_refuses_images_and_options_that_do_not_fit(images, options, message):

@@ -117,9 +117,9 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"subjects": 59}, r"expected at most 58 subjects, .* \(2 more failed\), got 59; give --subjects 58"),
-        ({"directions": None}, "--latents: expected --directions FILE, along which"),
-        ({"redraw": 2}, "--redraw: expected none with --latents"),
+        ({"subjects": 59}, r"expected at most 58 subjects, .* \(2 more failed\), got 59; give `subjects` 58"),
+        ({"directions": None}, "`latents` needs `directions` FILE, along which"),
+        ({"redraw": 2}, "`redraw` does not apply to `latents`"),
     ],
 )
 def test_what_photographs_cannot_do_is_refused_before_anything_is_made(files, tmp_path, options, message):
@@ -138,7 +138,8 @@ def test_files_of_others_are_refused(files, tmp_path):
             opened(files, latents=path)
 
     refused(
-        "got ones of other .another weights sha256.; invert", facts={**network, "weights_sha256": "0", "name": "other"}
+        "got latents of other .another weights sha256.; invert",
+        facts={**network, "weights_sha256": "0", "name": "other"},
     )
     refused("expected inverted photographs, got 2 that failed", values=np.full_like(codes, np.nan))
     refused(r"expected space w with 8 coordinates, got w\+ with 28", values=np.zeros((2, 4, 7), np.float32))
@@ -229,7 +230,7 @@ def test_the_photograph_is_put_back_outside_the_mask(files, tmp_path):
     ("options", "message"),
     [
         ({"latents": None}, "expected --latents FILE, whose photographs keep their background, got none"),
-        ({"mask": "rectangle:1.5,0,2,1"}, "--mask: expected a pixel on 0.png, got none"),
+        ({"mask": "rectangle:1.5,0,2,1"}, "--mask covers no pixel of 0.png"),
     ],
 )
 def test_backgrounds_that_do_not_fit_are_refused(files, tmp_path, options, message):

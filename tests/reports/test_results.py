@@ -68,7 +68,7 @@ def test_written_results_can_be_read_and_written_again(tmp_path):
         (lambda r: r["verdicts"][0].update(effect=999), "verdicts: expected indices below 19, the effects"),
         (lambda r: r["studies"].append(r["studies"][0]), "two studies have the same name"),
         (lambda r: r["studies"][0]["attributes"][0]["labels"].pop(), "expected one label per level, got 4 for 5"),
-        (lambda r: r.pop("family"), "at family: expected it, found none"),
+        (lambda r: r.pop("family"), "at family: it is missing"),
         (lambda r: r["effects"][0].update(estimate=math.inf), "at effects.0.estimate"),
     ],
 )

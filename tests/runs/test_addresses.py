@@ -54,9 +54,9 @@ def test_credentials_are_refused_and_not_repeated(address):
 @pytest.mark.parametrize(
     ("address", "found"),
     [
-        ("s3:///run", "none of a bucket; name it after two slashes"),
-        ("s3://buck et/run", "another name of a bucket"),
-        ("s3://bucket:80/run", "another name of a bucket"),
+        ("s3:///run", "one without a bucket; add it after two slashes"),
+        ("s3://buck et/run", "an invalid bucket name"),
+        ("s3://bucket:80/run", "an invalid bucket name"),
         ("s3://bucket/../other", "another path"),
         ("s3://bucket/a%2e%2e/b", "another path"),
         ("https://server/run", "another scheme"),

@@ -39,7 +39,7 @@ def test_a_parquet_of_one_value(small_bound, tmp_path, values):
     pq.write_table(pa.table({"a": values}), tmp_path / "x.parquet")
     assert (tmp_path / "x.parquet").stat().st_size < 40_000
     before = pa.total_allocated_bytes()
-    with pytest.raises(BadInput, match="it may be a bomb; if you trust it, set TRANSECT_LARGEST_GIB"):
+    with pytest.raises(BadInput, match="it may be a decompression bomb; if you trust it, set TRANSECT_LARGEST_GIB"):
         read_table(tmp_path / "x.parquet")
     assert pa.total_allocated_bytes() - before < 4 << 20
 

@@ -25,7 +25,7 @@ def arrow_memory():
     pa.set_memory_pool(before)
 
 
-MOST_ROWS = "expected at most 8192 rows in a file of .*it may be a bomb; if you trust it, set TRANSECT_LARGEST_GIB"
+MOST_ROWS = "expected at most 8192 rows in a file of .*it may be a decompression bomb; if you trust it, set TRANSECT_LARGEST_GIB"
 
 
 @pytest.mark.parametrize("shape", [(1 << 14, 0), (1 << 17,)])
@@ -137,12 +137,16 @@ def test_sparse_files_are_bounded_by_what_they_take_on_the_disk(small_bound, tmp
     head = io.BytesIO()
     np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (3, 1 << 18)})
     numbers = sparse(tmp_path / "x.npy", head.getvalue(), 3 << 21)
-    with pytest.raises(BadInput, match="expected content of at most 1 MiB in a file of .*got 6 MiB: it may be a bomb"):
+    with pytest.raises(
+        BadInput, match="expected content of at most 1 MiB in a file of .*got 6 MiB: it may be a decompression bomb"
+    ):
         read_features(numbers)
     text = b'{"w":{"dtype":"F32","shape":[1048576],"data_offsets":[0,4194304]}}'
     weights = sparse(tmp_path / "x.safetensors", len(text).to_bytes(8, "little") + text, 4 << 20)
     for read in (read_weights, lambda path: read_content(path, {}, expected="latents", remedy="")):
-        with pytest.raises(BadInput, match="expected content of at most 1 MiB in a file of .*it may be a bomb"):
+        with pytest.raises(
+            BadInput, match="expected content of at most 1 MiB in a file of .*it may be a decompression bomb"
+        ):
             read(weights)
     with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
         archive.writestr("a.npy", head.getvalue())

@@ -111,7 +111,7 @@ def test_a_run_that_wakes_and_finds_another_stops_and_leaves_its_claim(mount, mo
     stated = own.store.read("a/.claims/00001.json", 1000)
     asleep.beat()
     assert own.store.read("a/.claims/00001.json", 1000) == stated
-    with pytest.raises(RunFolderError, match="another may have taken it over"):
+    with pytest.raises(RunFolderError, match="another run may have taken over"):
         own.put("a/x.json", b"2")
     own.put("b/x.json", b"3")  # outside its folder
     asleep.release()
@@ -150,6 +150,6 @@ def test_storage_that_overwrites_is_refused(mount, monkeypatch):
         return self.put(name, content)
 
     monkeypatch.setattr(object_storage.Store, "create", careless)
-    with pytest.raises(RunFolderError, match="expected storage that writes on a condition"):
+    with pytest.raises(RunFolderError, match="expected storage with conditional writes"):
         locks.take_claim(mount(), "")
     assert held(mount()) == []

@@ -24,7 +24,7 @@ def test_a_byte_that_changed_in_a_column_is_found_by_its_pages_checksum(tmp_path
     subject = columns["subject"]
     content[subject.dictionary_page_offset + subject.total_compressed_size - 1] ^= 1
     path.write_bytes(content)
-    with pytest.raises(CorruptedPart, match="part-00000.parquet does not read back as it was written: delete that"):
+    with pytest.raises(CorruptedPart, match="part-00000.parquet is damaged: delete that"):
         run.read_columns("images", 0, ("image",))
 
 

@@ -30,7 +30,7 @@ def test_a_stray_quote_names_its_line_and_drops_no_row(tmp_path):
         ('id,age\n"a,1\n', "x, line 2: expected a closing quote, got the end of the file"),
         ('id,age\n"a"b,1\n', "x, line 2: expected a comma after a closing quote, got more text"),
         ("id,age\na,1,2\n", "x, line 2: expected 2 columns, got 3; fix the line"),
-        ("id,id\na,1\n", "x: expected every column once, got id, id; rename one"),
+        ("id,id\na,1\n", "x: expected unique column names, got id, id; rename one"),
         (f"id,x\n{'a' * 2_000_000},3\n", "x, line 2: expected fields of up to 1,048,576 characters, got a longer one"),
         ('"id\nname",age\na,1\n', "x, line 1: expected quotes that close in their line"),
     ],

@@ -69,7 +69,7 @@ def _npz(header):
         ("t.npz", b"nothing", "expected arrays of numbers as NumPy writes them, got another kind"),
         ("t.npz", _npz("("), "got a damaged header"),
         ("t.npz", _npz("{'descr':'<f8','fortran_order':False,'shape':(" + 30 * "9" + ",)}"), "got a damaged header"),
-        ("t.csv", b"id,id\na,b\n", "t.csv: expected each column once, got id again"),
+        ("t.csv", b"id,id\na,b\n", "t.csv: expected unique column names, got id twice"),
         ("none.csv", None, "expected a file, found none"),
     ],
 )

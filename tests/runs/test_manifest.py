@@ -120,7 +120,7 @@ def test_a_new_report_takes_the_signature_away(run, keys):
 
 def test_what_is_not_as_written_is_not_signed(run, keys):
     (run / "results.json").write_text("{}")
-    with pytest.raises(BadInput, match=r"expected the files of its manifest, got results\.json changed; put them back"):
+    with pytest.raises(BadInput, match=r"expected the files of its manifest, got results\.json changed; restore them"):
         manifest.sign(run, keys / "auditor")
     assert not (run / "manifest.sig").exists()
 
@@ -133,7 +133,7 @@ def test_another_file_is_no_key(run, keys, tmp_path):
     for path, message in (
         (tmp_path / "rsa", "got one of the kind RSA; make a pair"),
         (keys / "auditor.pub", "got the public half; give auditor"),
-        (tmp_path / "locked", "expected a key without a passphrase, got one with it"),
+        (tmp_path / "locked", "expected a key without a passphrase, got an encrypted one"),
     ):
         with pytest.raises(BadInput, match=message):
             manifest.sign(run, path)

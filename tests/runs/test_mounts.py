@@ -111,7 +111,7 @@ def test_a_run_that_was_taken_for_dead_looks_before_it_replaces_a_digest(address
     with RunFolder(working_folders.opened(address), SPEC) as run:
         store.put(DIGEST, b"of the run that took over, which is about to write the part")
         store.put(".claims/00001.json", b"{}")
-        with pytest.raises(RunFolderError, match="another may have taken it over"):
+        with pytest.raises(RunFolderError, match="another run may have taken over"):
             run.write_part("answers", 0, ROWS)
     assert store.read(DIGEST, 100) == b"of the run that took over, which is about to write the part"
     assert PART not in names(store)

@@ -33,7 +33,7 @@ def run(tmp_path):
 @pytest.mark.parametrize("name", ["id", "face_box"])
 def test_images_without_a_column_are_no_part(run, name):
     rows = read_part(run, "images", 0).drop_columns([name])
-    with pytest.raises(CorruptedPart, match="does not read back as it was written: delete that file and rerun"):
+    with pytest.raises(CorruptedPart, match="is damaged: delete that file and rerun"):
         read_part(rewritten(run, rows), "images", 0)
 
 

@@ -26,8 +26,8 @@ OUTCOMES = ("answer", "miss", "score")
     ("parse", "given", "message"),
     [
         ("bins", ["age"], "expected NAME=A,B,… with numbers"),
-        ("bins", ["age=50,30"], "--bins age=50,30: expected rising numbers above 18 and up to 80"),
-        ("bins", ["age=30", "age=50"], "--bins age: expected the attribute once, got it twice"),
+        ("bins", ["age=50,30"], "--bins age=50,30: expected increasing numbers above 18 and up to 80"),
+        ("bins", ["age=30", "age=50"], "--bins age: given twice"),
         ("bins", ["glasses=0.5"], "--bins glasses: expected an attribute with a range, got levels"),
         ("margins", ["small"], "--margin 'small': expected a number or OUTCOME=NUMBER"),
         ("margins", ["0"], "expected a difference above 0, got 0"),
@@ -95,7 +95,7 @@ def test_effects_rates_and_sections_of_a_run_are_cut_there_and_later_reports_too
     assert reporting.finished_run.read(out).bins == {"age": (40.0,)}
     assert "unknown attribute 'skin_ton'" in refused("report", str(out), "--bins", "skin_ton=3")
     (out / "settings.json").write_text('{"covariates": ["gone"]}')
-    assert "settings.json keeps what earlier reports were given" in refused("report", str(out))
+    assert "settings.json keeps the options of earlier reports" in refused("report", str(out))
 
 
 @pytest.mark.integration
@@ -123,7 +123,7 @@ def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
 
 
 def test_a_band_without_steps_is_refused_before_anything_is_made(tmp_path):
-    with pytest.raises(BadInput, match="--boundary: expected attributes moved in steps"):
+    with pytest.raises(BadInput, match="`boundary` applies to attributes moved in steps"):
         auditing.audit("audited:brightness", vary=["glasses=0,1"], boundary=(0.2, 0.8), out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -63,7 +63,7 @@ class Opened:
 
 
 def open_large_picture(_pixels=None):
-    """Read the header of a PNG of 10,000 x 10,000 pixels, of which Pillow warns that it may be a bomb."""
+    """Read the header of a PNG of 10,000 x 10,000 pixels, of which Pillow warns that it may be a decompression bomb."""
     header = b"\0\0\0\x0dIHDR\0\0\x27\x10\0\0\x27\x10\x08\0\0\0\0\x9f\x25\x3d\xfb"
     with Image.open(io.BytesIO(b"\x89PNG\r\n\x1a\n" + header + b"\0\0\0\0IDAT")) as picture:
         return [picture.width / 1e4 for _ in (_pixels if _pixels is not None else ())]

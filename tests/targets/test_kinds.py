@@ -73,7 +73,7 @@ def test_in_a_rerun_only_what_ships_is_opened_without_the_readers_word(kind):
             if kind.trust == "shipped":
                 kinds.may_open(spec)
             else:
-                with pytest.raises(BadInput, match="expected your consent"):
+                with pytest.raises(BadInput, match="only the record names"):
                     kinds.may_open(spec)
 
 

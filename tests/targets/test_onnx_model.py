@@ -170,7 +170,7 @@ def test_weights_that_change_while_a_process_is_stopped_end_the_run(tmp_path):
     target = resolve(spec, isolate=True)
     target.stop()
     with_weights(tmp_path / "m.onnx", 0.75)
-    with pytest.raises(TargetChanged, match=r"loaded a changed model \(external_data\)"):
+    with pytest.raises(TargetChanged, match=r"changed while the run read it \(external_data\)"):
         target.ready()
     target.close()
 

@@ -145,7 +145,7 @@ def test_a_changed_file_or_card_is_refused(trained, tmp_path):
     (folder / "classifier.toml").write_text(card)
     weights = load_file(folder / classifier.WEIGHTS)
     save_file({**weights, "fc.bias": weights["fc.bias"] + 1}, folder / classifier.WEIGHTS)
-    with pytest.raises(BadInput, match=r"expected the weights that classifier\.toml names, found others"):
+    with pytest.raises(BadInput, match=r"expected the weights that classifier\.toml names, found different ones"):
         resolve(f"classifier:{folder}")
 
 

@@ -59,8 +59,8 @@ def test_any_level_but_none_is_one_class():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("age", "rising cuts between 20 and 80; try age=50"),
-        ("age=20", "rising cuts"),
+        ("age", "increasing cuts between 20 and 80; try age=50"),
+        ("age=20", "increasing cuts"),
         ("hat=1", "already has levels"),
         ("hat!=off", "expected NAME!=none of an attribute whose first level is none"),
     ],

@@ -139,8 +139,8 @@ def test_a_training_that_goes_on_equals_one_that_was_not_stopped(tmp_path):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ({"z_dim": 8}, "--z-dim: expected the teacher's 4 with --distil, got 8"),
-        ({"distil": None, "blend": 5}, "--blend: expected --distil with it"),
+        ({"z_dim": 8}, "z_dim: expected the teacher's 4 with `distil`, got 8"),
+        ({"distil": None, "blend": 5}, "`blend` needs `distil`"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path, options, line):

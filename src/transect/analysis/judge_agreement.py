@@ -26,7 +26,7 @@ def measure(project: Project, place: Path) -> dict[str, JudgeAgreement]:
     """The agreement of each study's judge with people ("" of a run with one study), written into its folder."""
     sources = {name: source for name, source in project.pictures.sources.items() if isinstance(source, RunTexts)}
     if not sources:
-        raise BadInput(f"{place}: expected the texts of a run, got images; name texts:RUN")
+        raise BadInput(f"{place}: expected the texts of a run, got images; give texts:RUN")
     answers = rows(project.database)
     found: dict[str, list[CodeAgreement]] = {}
     for question, (code, of) in codes_of(sources).items():

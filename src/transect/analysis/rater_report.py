@@ -57,7 +57,7 @@ class RatedStudy:
     def audited(self) -> finished_run.Run:
         """The run of an audit. Raises BadInput where there is none."""
         if self.run is None:
-            raise BadInput(f"{self.name}: expected the run of an audit, whose conditions were set, got other images")
+            raise BadInput(f"{self.name}: expected an audit that sets its conditions")
         return self.run
 
 
@@ -203,7 +203,7 @@ def _excluded(study_rows: Sequence[Row]) -> Excluded:
 def page(studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), title: str = "") -> RaterPage:
     """What the page shows: facts, sections and galleries, as `report.rater_page.write` takes it."""
     if not any(study.rated or study.pairs for study in studies):
-        raise BadInput("expected answers of raters, got none yet; collect answers, or give --ratings")
+        raise BadInput("expected answers from raters, found none yet; collect answers, or give --ratings")
     sections: list[Section] = []
     shown: list[PictureGallery] = []
     for study in studies:
@@ -261,7 +261,7 @@ def _check(study: RatedStudy, rules: Sequence[Rule]) -> None:
     means = {rated.name: rated.mean for rated in study.rated}
     for rule in rules:
         if rule.attribute not in means:
-            raise UnknownName("question", rule.attribute, list(means), hint="rules are about what was asked")
+            raise UnknownName("question", rule.attribute, list(means), hint="rules use the questions that were asked")
     if published := [rule for rule in rules if rule in AS_PUBLISHED]:
         ratings.check_published(means, published)
 

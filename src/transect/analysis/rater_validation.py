@@ -40,7 +40,7 @@ def of_generator(
     if shown.attribute not in known:
         raise BadInput(
             f"question {condition}: expected one about an attribute of the run ({', '.join(known)}), got "
-            f"{shown.attribute or 'none'}; name the attribute in the questions"
+            f"{shown.attribute or 'none'}; set the attribute in the questions"
         )
     values = np.asarray(shown.values)
     wanted = _nearest(known[shown.attribute], values)
@@ -78,7 +78,7 @@ def _named(study: RatedStudy, name: str) -> Rated:
         if rated.name == name:
             return rated
     raise UnknownName(
-        "question", name, [rated.name for rated in study.rated], hint="questions without answers are absent"
+        "question", name, [rated.name for rated in study.rated], hint="only answered questions are listed"
     )
 
 
@@ -122,7 +122,7 @@ def require(path: Path, studies: Mapping[str, StudyValidation]) -> None:
     if failed:
         raise BadInput(f"{path}: expected every gate to be met, got {'; '.join(failed)}; fix the generator")
     if simulated:
-        raise BadInput(f"{path}: expected answers of people, got {simulated:,} of simulated raters; {HAVE_RATED}")
+        raise BadInput(f"{path}: expected answers from people, got {simulated:,} from simulated raters; {HAVE_RATED}")
 
 
 def words_of(study: str, validation: StudyValidation) -> list[str]:

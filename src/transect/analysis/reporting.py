@@ -312,7 +312,7 @@ def _report(folder: Path, shares: Sequence[TableLike], given: ReportSettings) ->
     except BadInput as error:
         if stored == ReportSettings():
             raise
-        raise BadInput(f"{error}; {folder / SETTINGS} keeps what earlier reports were given") from None
+        raise BadInput(f"{error}; {folder / SETTINGS} keeps the options of earlier reports") from None
     studies = [findings.analyse(run, counting) for run in runs]
     if given.boundary is not None:
         report_options.check_boundary_has_steps(any(study.in_steps for study in studies))

@@ -61,7 +61,7 @@ def same_person_numbers(
     studies = {str(row["study"]) for row in rows if row.get("study")}
     if len(studies) > 1 and not any(pair.study for pair in listed):
         names = ", ".join(sorted(studies))
-        raise BadInput(f"{pairs}: expected a column study, since {answers} is of {names}, got none; add it")
+        raise BadInput(f"{pairs}: expected a column study, since {answers} covers {names}; add it")
     if not studies:
         listed = [pair._replace(study="") for pair in listed]
     by_study = any(pair.study for pair in listed)
@@ -70,7 +70,7 @@ def same_person_numbers(
     unknown = [key for key in keys if key not in known]
     if unknown or not rows:
         first = ", ".join(filter(None, unknown[0])) if unknown else "no answer"
-        raise BadInput(f"{answers}: expected answers about the pairs of {pairs}, got {first}; list every pair")
+        raise BadInput(f"{answers}: expected answers about the pairs of {pairs}, got {first}; add that pair")
     place = {key: number for number, key in enumerate(known)}
     pair = np.array([place[key] for key in keys], dtype=np.int64)
     level = np.array([np.nan if row["level"] is None else row["level"] for row in rows])
@@ -106,21 +106,21 @@ def _listed(source: TableLike) -> tuple[list[_Pair], str]:
         rows = list(enumerate(texts, start=2))  # as in a CSV, whose first row has line 2
     if not rows or not {"first", "second", "kind"} <= rows[0][1].keys():
         columns = ", ".join(rows[0][1]) if rows else "no row"
-        raise BadInput(f"{path}: expected columns first, second and kind, got {columns}; fix it")
+        raise BadInput(f"{path}: expected columns first, second and kind, got {columns}")
     return [_pair(row, line, path) for line, row in rows], path
 
 
 def _pair(row: Mapping[str, str | None], line: int, path: str) -> _Pair:
     text = {name: (row.get(name) or "").strip() for name in ("study", "first", "second", "kind", "group", "distance")}
     if not text["kind"]:
-        raise BadInput(f"{path}, line {line}: kind: expected one, such as real or fake, got none; fix it")
+        raise BadInput(f"{path}, line {line}: kind: expected one, such as real or fake, got none")
     try:
         distance = float(text["distance"] or "nan")
     except ValueError:
         distance = np.inf
     if np.isinf(distance):
         entry = text["distance"]
-        raise BadInput(f"{path}, line {line}: distance: expected a number or nothing, got {entry!r:.40}; fix it")
+        raise BadInput(f"{path}, line {line}: distance: expected a number or nothing, got {entry!r:.40}")
     return _Pair(line, text["study"], text["first"], text["second"], text["kind"], text["group"], distance)
 
 
@@ -131,8 +131,8 @@ def _once(listed: Sequence[_Pair], path: str) -> dict[tuple[str, str, str], _Pai
         before = pairs.setdefault((pair.study, pair.first, pair.second), pair)
         if before[4:6] != pair[4:6] or not np.array_equal(before.distance, pair.distance, equal_nan=True):
             raise BadInput(
-                f"{path}, line {pair.line}: expected {pair.first}, {pair.second} once, or with the same kind, group "
-                f"and distance as in line {before.line}, got others; fix it"
+                f"{path}, line {pair.line}: expected {pair.first}, {pair.second} once, or with the same kind, "
+                f"group and distance as in line {before.line}"
             )
     return pairs
 

@@ -178,7 +178,7 @@ def plan_next_equivalence(
         found = _from_pilot(contrast, margin, family=family, power=power, targets=targets)
         needed = subjects_to_decide(effects[_place(contrast)], contrast, margin, family=family, power=power)
         if needed is None:
-            raise BadInput(f"{folder}: expected a margin that some number of subjects can show, got {margin}; raise it")
+            raise BadInput(f"{folder}: no number of subjects can show a margin of {margin}; raise it")
         subjects = rounded_up(needed)
         images = subjects * contrast.images_per_subject
         apart = math.sqrt(2) * contrast.planned["unpaired_deviation"]
@@ -246,7 +246,7 @@ def _estimated(folder: Path, about: Collection[str]) -> tuple[findings.Findings,
             raise UnknownName("attribute, outcome or target", word, names)
         known = [each for each in known if word in each.about]
         if not known:
-            raise BadInput(f"--about: no contrast is about {' and '.join(about)} at once; plan them one at a time")
+            raise BadInput(f"--about: no contrast combines {' and '.join(about)}; plan them one at a time")
     if not known:
         raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
     return study, known

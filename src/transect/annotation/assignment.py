@@ -351,10 +351,10 @@ def answer(project: Project, rater: int, sent: Submitted, now: float) -> Stored:
         if before := _sent_before(connection, rater, sent.key):
             same = (before.task_id, before.kind, before.value, before.detail) == (sent.task, *values)
             if not same:
-                raise Refused("this key stands for another answer: send a new one")
+                raise Refused("this key belongs to another answer: send a new key")
             return Stored(before.id, replayed=True)
         if row.state == "answered":
-            raise Refused("this task is answered: take the answer back first")
+            raise Refused("this task is already answered: withdraw the answer first")
         number = add(connection, rater, sent, values, now)
         connection.execute(tasks.update().where(tasks.c.id == row.id).values(state="answered", answer_id=number))
         if not row.repeat:
@@ -398,14 +398,14 @@ def _hold(connection: Connection, rater: int) -> None:
     """One request of a rater at a time, and none of an excluded rater."""
     state = connection.execute(sa.select(raters.c.state).where(raters.c.id == rater).with_for_update()).scalar()
     if state in (None, "excluded"):
-        raise Refused("this rater takes no part any more")
+        raise Refused("this rater has left the study")
 
 
 def _task(connection: Connection, rater: int, task: int) -> Any:
     mine = TASKS.where(tasks.c.id == task, tasks.c.rater_id == rater)
     row = connection.execute(mine.with_for_update(of=tasks)).one_or_none()
     if row is None:
-        raise Refused("there is no such task of this rater")
+        raise Refused("this rater has no such task")
     return row
 
 
@@ -413,13 +413,13 @@ def _values(question: RaterQuestion, flipped: bool, sent: Submitted) -> tuple[Ki
     """What is kept: the kind, the level (sides put right) and the follow-up's. Raises Refused."""
     if sent.value is None:
         if not question.skip:
-            raise Refused("this question has to be answered")
+            raise Refused("this question must be answered")
         return "skip", None, None
     if not 0 <= sent.value < len(question.levels):
         raise Refused(f"expected a level from 0 to {len(question.levels) - 1}, got {sent.value}")
     details = len(question.details)
     if (sent.detail is None) == bool(details) or not 0 <= (sent.detail or 0) < max(details, 1):
-        raise Refused("expected an answer to the follow-up question where there is one, and only there")
+        raise Refused("expected an answer to the follow-up question only if there is one")
     return "answer", (question.turned(sent.value) if flipped else sent.value), sent.detail
 
 

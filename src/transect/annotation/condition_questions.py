@@ -27,8 +27,7 @@ def questions_of(spec: RunSpec) -> str:
     varied = [attribute for attribute in spec.attributes if attribute.name in levels]
     if not varied:
         raise BadInput(
-            f"{spec.name}: expected a run whose attributes were set, got one with samples only; draw the conditions: "
-            "transect render --data-set --vary NAME"
+            f"{spec.name}: expected a run that sets attributes; make one with transect render --data-set --vary NAME"
         )
     shipped, _ = toml_files.shipped_or_file("quality", SHIPPED, "questions", "shipped", __package__ or "")
     quality = shipped.rpartition(_QUESTION)[0]  # without its question about one condition
@@ -73,7 +72,7 @@ def write_questions(run: str | Path, out: str | Path) -> list[str]:
     Raises BadInput where the run set nothing, or the file cannot be written.
     """
     if Path(out).exists():
-        raise BadInput(f"{out}: expected a new file, found one, whose wording would be lost; choose another OUT")
+        raise BadInput(f"{out} exists, and its wording would be lost; choose another OUT")
     text = questions_of(FinishedRun(Path(run)).spec)
     write_atomically(Path(out), text.encode())
     return [question.name for question in parse(text, str(out)).question]

@@ -52,7 +52,7 @@ class Unusable(BadInput):
     """The database takes or gives nothing now: a full disk, a server that is down, missing rights."""
 
     def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"{address}: cannot be used as a database: {reason}; free space, or fix its rights")
+        super().__init__(f"{address}: cannot be used as a database: {reason}; free space, or fix its permissions")
         self.reason = reason
 
 
@@ -140,8 +140,8 @@ class Database:
             raise _another(self.address, tables)
         if (there := read_setting(connection, _VERSION)) != VERSION:
             raise BadInput(
-                f"{self.address}: expected an annotation database of version {VERSION}, got {there}: name another with "
-                "--database"
+                f"{self.address}: expected an annotation database of version {VERSION}, got {there}: choose "
+                "another with --database"
             )
         return True
 
@@ -183,17 +183,17 @@ def _engine(address: str | Path) -> Engine:
             make_private(path)
             _check_ours(path)
         except OSError as error:
-            raise BadInput(f"{path}: cannot be used as a database: {words_of(error)}; name another place") from None
+            raise BadInput(f"{path}: cannot be used as a database: {words_of(error)}; choose another place") from None
         return _sqlite(path)
     scheme, _, rest = str(address).partition("://")
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
-        raise BadInput(f"--database {shown(address)}: expected a file or postgresql://…, got {scheme}://; fix it")
+        raise BadInput(f"--database {shown(address)}: expected a file or postgresql://…, got {scheme}://")
     try:
         return sa.create_engine(f"postgresql+psycopg://{rest}", pool_size=10, max_overflow=40, pool_pre_ping=True)
     except ModuleNotFoundError:
         raise MissingExtra("postgres", "a PostgreSQL database") from None
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
-        raise BadInput(f"--database {shown(address)}: expected an address, got {words_of(error)}; fix it") from None
+        raise BadInput(f"--database {shown(address)}: expected an address, got {words_of(error)}") from None
 
 
 def _check_ours(path: Path) -> None:
@@ -209,8 +209,8 @@ def _check_ours(path: Path) -> None:
 
 def _another(address: str, tables: Iterable[str]) -> BadInput:
     return BadInput(
-        f"{address}: expected an annotation database or an empty one, got tables {', '.join(sorted(tables)[:3])}; name "
-        "another with --database"
+        f"{address}: expected an annotation database or an empty one, got tables "
+        f"{', '.join(sorted(tables)[:3])}; choose another with --database"
     )
 
 

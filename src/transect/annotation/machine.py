@@ -49,8 +49,8 @@ class AttributeRater:
         readings = read(images.pixels, device=self._device)
         if rated.attribute not in readings or rated.levels[0].value is None:
             raise BadInput(
-                f"question {question.name}: expected levels with values of an attribute that the network reads, got "
-                f"{rated.attribute or 'none'}; use clip:FOLDER, or leave it to people"
+                f"question {question.name}: expected levels of an attribute that the network reads, got "
+                f"{rated.attribute or 'none'}; use clip:FOLDER"
             )
         apart = np.abs(readings[rated.attribute][:, None] - np.asarray(rated.values))
         return _annotations(self.name, question, apart.argmin(axis=1))
@@ -121,7 +121,7 @@ def write(
     """
     path = out or home_of(place) / "machine.parquet"
     if path.suffix.lower() not in (".csv", ".parquet"):
-        raise BadInput(f"--out {path}: expected a name that ends in .csv or .parquet; choose one")
+        raise BadInput(f"--out {path}: expected a name that ends in .csv or .parquet")
     if is_texts(place):
         raise BadInput(f"{place}: expected images, got texts, which a judge model codes; see --judge of transect audit")
     asked_questions, pictures = load(questions).question, Pictures(source_of(place))

@@ -135,7 +135,7 @@ def _median(values: list[float]) -> float | None:
 def check_price(price: float) -> None:
     """Raises BadInput for a price of an answer below 0 or without end."""
     if not 0 <= price < math.inf:
-        raise BadInput(f"--price: expected 0 or more for an answer, got {price:g}; fix it")
+        raise BadInput(f"--price: expected at least 0 per answer, got {price:g}")
 
 
 def estimate(project: Project, price: float) -> dict[str, object]:

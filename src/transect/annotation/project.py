@@ -111,8 +111,8 @@ def _within_subjects(pictures: Pictures, kind: str, name: str) -> Iterator[Unit]
                 yield Unit(left.study, left.id, other.id)
     if not any_pair:
         raise BadInput(
-            f"question {name}: expected subjects with several images, since it is about pairs, got one image of each; "
-            "name a CSV file of pairs, or another question"
+            f"question {name}: is about pairs, but each subject has one image; give a CSV file of pairs, or "
+            "choose another question"
         )
 
 
@@ -130,8 +130,8 @@ def _known(pictures: Pictures, name: str) -> Iterator[Unit]:
     pairs = [Unit(study, pair.first, pair.second) for study, pair in pictures.pairs]
     if not pairs:
         raise BadInput(
-            f"question {name}: expected an inversion and its photographs, since it is about pairs of both, got other "
-            "images; name the photographs with --photographs, or choose another question"
+            f"question {name}: compares photographs with their inversion; give an inversion and "
+            "--photographs, or choose another question"
         )
     yield from pairs
 
@@ -145,7 +145,7 @@ def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
         for image in unit[1:]:
             _check(unit.study, image, pictures, f"pairs {path}, line {line}")
         if unit.first == unit.second:
-            raise BadInput(f"pairs {path}, line {line}: expected two images, got {unit.first} twice; fix it")
+            raise BadInput(f"pairs {path}, line {line}: expected two images, got {unit.first} twice")
         yield unit
 
 
@@ -162,7 +162,7 @@ def _check(study: str, image: str, pictures: Pictures, where: str) -> None:
     if (study, image) not in pictures:
         some = pictures.all[0]
         like = f"{some.id} of study {some.study}" if some.study else some.id
-        raise BadInput(f"{where}: expected ids of this run's images, such as {like}, got {image or 'none'!r}; fix it")
+        raise BadInput(f"{where}: expected ids of this run's images, such as {like}, got {image or 'none'!r}")
 
 
 class Row(NamedTuple):
@@ -286,7 +286,7 @@ def change(
 def _stated(place: str | Path, questions: tuple[str, ...]) -> Questionnaire | None:
     """The questions that the user names; None for the usual ones. Raises BadInput for other questions about texts."""
     if questions and is_texts(place):
-        raise BadInput(f"--questions: expected none with {place}, whose questions are the judge's own; leave it out")
+        raise BadInput(f"--questions: {place} has the judge's own questions; leave it out")
     return load(questions) if questions else None
 
 
@@ -341,17 +341,15 @@ def _create(database: Database, questionnaire: Questionnaire | None, read: _Read
             connection.execute(schema.items.insert(), rows_of(current, pictures))
             return current
         if read_setting(connection, "run") != identity:
-            raise BadInput(
-                f"{database.address}: expected the ratings of {place}, got those of other images; name another"
-            )
+            raise BadInput(f"{database.address}: expected the ratings of {place}, got those of other images")
         current = _kept(database, stored)
         if questionnaire is not None and questionnaire != current:
             found = changes(current.model_dump(mode="json"), questionnaire.model_dump(mode="json"))
             differing = ", ".join(change.path for change in found)
             raise BadInput(
                 f"{database.address}: expected the questions that it was created with "
-                f"({', '.join(question.name for question in current.question)}), got others "
-                f"(differs in {differing}); leave --questions out, or name another --database"
+                f"({', '.join(question.name for question in current.question)}), got different ones (in "
+                f"{differing}); leave --questions out, or choose another --database"
             )
         return current
 
@@ -365,8 +363,8 @@ def _kept(database: Database, text: str) -> Questionnaire:
     except ValidationError as error:
         wrong = expectation(error.errors()[0])
         raise BadInput(
-            f"{database.address}: expected questions that this version asks, got others ({wrong}); export its answers "
-            "with the version that created it"
+            f"{database.address}: holds questions that this version cannot ask ({wrong}); use the version "
+            "that created it"
         ) from None
 
 

@@ -116,7 +116,7 @@ class RaterQuestion(_Table):
     @classmethod
     def _free_name(cls, name: str) -> str:
         if name in _TAKEN:
-            raise ValueError(f"expected another name than {', '.join(_TAKEN)}, which exported tables use")
+            raise ValueError(f"expected a name other than {', '.join(_TAKEN)}, which exported tables use")
         return name
 
     @field_validator("levels")
@@ -128,7 +128,7 @@ class RaterQuestion(_Table):
             if twice := [text for text in each if each.count(text) > 1]:
                 raise ValueError(f"expected a different {what} for every level, got {twice[0]!r} twice{more}")
         if taken := [key for key in keys if key in RESERVED]:
-            raise ValueError(f"expected other keys than the page's own, got {taken[0]!r} ({RESERVED[taken[0]]})")
+            raise ValueError(f"expected keys that the page does not use, got {taken[0]!r} ({RESERVED[taken[0]]})")
         if None in [level.value for level in levels] and any(level.value is not None for level in levels):
             raise ValueError("expected a value for every level or for none")
         of: dict[float, str] = {}
@@ -147,12 +147,12 @@ class RaterQuestion(_Table):
             if bool(gold.second) != bool(self.pairs):
                 raise ValueError("expected `second` for the known answers of pairs, and none for those of images")
         if self.sided and not self.pairs:
-            raise ValueError("expected pairs, whose images can change sides, where sided = true")
+            raise ValueError("sided = true needs pairs, whose images can swap sides")
         if self.sided and len(self.levels) > 2 and not _mirrored(self.values):
             shown = ", ".join(f"{value:g}" for value in self.values)
             raise ValueError(
-                "expected levels from the left image to the right one with rising values that mirror each other, as 0, "
-                f"0.5, 1, where sided = true, got {shown}"
+                "sided = true needs rising, symmetric values from the left image to the right one, such as "
+                f"0, 0.5, 1, got {shown}"
             )
         return self
 
@@ -245,7 +245,7 @@ class Questionnaire(_Table):
     def _distinct(cls, questions: tuple[RaterQuestion, ...]) -> tuple[RaterQuestion, ...]:
         names = [question.name for question in questions]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"expected every question's name once, got {twice[0]!r} twice")
+            raise ValueError(f"expected unique question names, got {twice[0]!r} twice")
         return questions
 
     def named(self, name: str) -> RaterQuestion:
@@ -289,7 +289,7 @@ def _text(key: str, names: Sequence[str | Path], questionnaires: Sequence[Questi
     ]
     specific = [pair for pair in stated if pair[0] not in SHIPPED]
     if other := [where for where, text in specific if text != specific[0][1]]:
-        raise BadInput(f"{specific[0][0]}, {other[0]}: {key}: expected one, got two that differ; keep one")
+        raise BadInput(f"{specific[0][0]}, {other[0]}: {key}: the files set it differently; keep one")
     return next((text for _, text in specific or stated), None)
 
 

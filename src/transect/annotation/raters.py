@@ -37,7 +37,7 @@ def hash_of(token: str) -> str:
 def check_count(count: int) -> None:
     """Raises BadInput for a count of new raters that is not from 1 to 10,000."""
     if not 1 <= count <= _MOST:
-        raise BadInput(f"--raters: expected 1 to {_MOST:,}, got {count}; fix it")
+        raise BadInput(f"--raters: expected 1 to {_MOST:,}, got {count}")
 
 
 def invite(database: Database, count: int, now: float) -> list[Invited]:
@@ -88,7 +88,7 @@ def set_state(project: Project, rater: int, state: str) -> bool:
     again.
     """
     if state not in ("active", "paused", "excluded"):
-        raise BadInput(f"state: expected active, paused or excluded, got {state!r}; fix it")
+        raise BadInput(f"state: expected active, paused or excluded, got {state!r}")
     table, tasks = schema.raters, schema.tasks
 
     def work(connection: sa.Connection) -> bool:
@@ -168,9 +168,7 @@ def environment_password() -> str | None:
     """That of TRANSECT_ADMIN_PASSWORD, if it is set. Raises BadInput for one that is shorter than 8 characters."""
     password = os.environ.get(_VARIABLE)
     if password is not None and len(password) < _SHORTEST:
-        raise BadInput(
-            f"{_VARIABLE}: expected {_SHORTEST} characters or more, got {len(password)}; choose a longer one"
-        )
+        raise BadInput(f"{_VARIABLE}: expected at least {_SHORTEST} characters, got {len(password)}")
     return password
 
 

@@ -171,7 +171,7 @@ def source_of(place: str | Path, photographs: str | Path | None = None) -> dict[
             return {"": Reconstructions(run, originals)}
         studies = [path]
     if photographs is not None:
-        raise BadInput(f"--photographs: expected an inversion's folder beside it, got {place}; leave it out")
+        raise BadInput(f"--photographs applies to an inversion, got {place}; leave it out")
     if texts:
         from transect.annotation.texts import sources_of
 
@@ -299,8 +299,8 @@ class Reconstructions:
         originals = {each.id: each for each in photographs.shown}
         if missing := [each.id for each, name in zip(listed, named, strict=True) if name not in originals]:
             raise BadInput(
-                f"--photographs: expected the {len(listed)} photographs that were inverted, got none named {missing[0]}"
-                f"{f' or {len(missing) - 1} others' if missing[1:] else ''}; name their folder or data set"
+                f"--photographs: expected the {len(listed)} inverted photographs, found none named {missing[0]}"
+                f"{f' or {len(missing) - 1} others' if missing[1:] else ''}; give their folder or data set"
             )
         of = [originals[str(name)] for name in named]
         fakes = [each._replace(subject=o.person, person=o.person) for each, o in zip(listed, of, strict=True)]
@@ -357,7 +357,7 @@ class Pictures:
         self.all = tuple(self._index(alone=False))
         self.alone = tuple(self._index(alone=True))
         if not self.all:
-            raise BadInput("expected images to rate, got none; name a place with images")
+            raise BadInput("expected images to rate, found none; give a folder with images")
 
     def __contains__(self, place: tuple[str, str]) -> bool:
         return place in self._places

@@ -115,7 +115,7 @@ def sources_of(place: str | Path) -> dict[str, RunTexts]:
     """The judged texts of a run, by target, of several studies by study and target."""
     folder = run_of_texts(place)
     if not is_run(folder):
-        raise BadInput(f"{place}: expected a run folder behind {TEXTS}, found none; check the path")
+        raise BadInput(f"{place}: expected a run folder after {TEXTS}, found none; check the path")
     studies = studies_of(folder)
     runs = {study.name: FinishedRun(study) for study in studies} or {"": FinishedRun(folder)}
     found = {
@@ -172,6 +172,8 @@ def _options(place: str | Path) -> dict[str, int]:
             raise UnknownName("option of texts", key, _OPTIONS)
         number = whole_number(value)
         if number is None or number >= _MOST or (key != "seed" and not number):
-            raise BadInput(f"{place}: expected {key}= a whole number from {int(key != 'seed')}, got {value!r}; fix it")
+            raise BadInput(
+                f"{place}: expected {key}= with a whole number of at least {int(key != 'seed')}, got {value!r}"
+            )
         found[key] = number
     return found

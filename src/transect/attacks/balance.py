@@ -146,7 +146,7 @@ def _largest(
         options={"time_limit": SECONDS, "mip_rel_gap": _GAP},
     )
     if solution.status not in (0, _OUT_OF_TIME):
-        raise BadInput(f"no balanced subset was found: {solution.message}; ask for another α")
+        raise BadInput(f"no balanced subset was found: {solution.message}; choose another α")
     sizes_kept = np.zeros(len(types), dtype=np.int64) if solution.x is None else np.round(solution.x).astype(np.int64)
     bound = float(len(data)) if solution.mip_dual_bound is None else np.floor(-solution.mip_dual_bound + 1e-6)
     keep, stopped = _drawn(cell.ravel(), sizes_kept, draws), solution.status == _OUT_OF_TIME

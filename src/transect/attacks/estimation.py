@@ -57,15 +57,15 @@ class Settings:
     def __post_init__(self) -> None:
         if self.rounds < 0 or self.permutations < -1 or self.permutations == 1:
             raise BadInput(
-                f"expected at least 1 of --rounds and 0 or at least 2 of --permutations, got {self.rounds} and "
-                f"{self.permutations}"
+                f"expected --rounds of at least 1 and --permutations of 0 or at least 2, got {self.rounds} "
+                f"and {self.permutations}"
             )
         if min(self.seed, self.train_per_class, self.test_per_class) < 0:
-            raise BadInput("expected a seed and sizes of 0 or more; 0 takes as many as there are")
+            raise BadInput("expected a seed and sizes of 0 or more; a size of 0 takes all")
         if self.test_per_class and not self.published:
             raise BadInput(
-                f"test_per_class: expected 0 where every test item is scored, got {self.test_per_class}; leave it out, "
-                "or ask for the published protocol"
+                f"test_per_class: expected 0 where every test item is scored, got {self.test_per_class}; "
+                "leave it out, or use --as-published"
             )
 
 
@@ -97,8 +97,7 @@ class Plan:
         parts = tuple(folds(data, settings.seed))
         if settings.published and attacker.is_random and not all(len(fold.development) for fold in parts):
             raise BadInput(
-                "the published protocol keeps the snapshot that is best on a development split: expected --split with "
-                "train, val and test, got no val; or leave out --as-published"
+                "--as-published selects a snapshot on a development split: give --split with train, val and test"
             )
         return cls(data, settings, attacker, parts)
 

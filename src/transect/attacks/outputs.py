@@ -187,7 +187,7 @@ def model_outputs(data: LabelledData, answers: ArrayLike, threshold: float | Non
     if table.ndim == 1:
         return Outputs(_categories(table, data))
     if table.shape[1] != len(names):
-        raise BadInput(f"expected one score for each of {len(names)} labels, got {table.shape[1]} columns; name them")
+        raise BadInput(f"expected one score for each of {len(names)} labels, got {table.shape[1]} columns")
     _check_finite(table)
     if data.labels.category is None and np.isin(table, (0, 1)).all():
         return Outputs(Evidence(names, values=table.astype(np.bool_)))
@@ -225,15 +225,13 @@ def _dealt(group: Int[np.ndarray, " n"], draws: Float[np.ndarray, " n"]) -> Int[
 
 def _categories(table: np.ndarray, data: LabelledData) -> Evidence:
     if data.labels.category is None:
-        raise BadInput(
-            f"expected {len(data.labels.names)} columns of predictions, got one; name them as the labels are"
-        )
+        raise BadInput(f"expected {len(data.labels.names)} columns of predictions, named as the labels, got one")
     predicted = _as_named(table, data.labels.names)
     others = sorted(set(predicted) - set(data.labels.names))
     if len(others) == len(set(predicted)):
         raise BadInput(
-            f"predictions: expected labels such as {data.labels.names[0]!r}, got {others[0]!r} and none that is one; "
-            f"of scores or probabilities give a column for each of {len(data.labels.names)} labels"
+            f"predictions: expected labels such as {data.labels.names[0]!r}, got {others[0]!r}; for scores or "
+            f"probabilities, give a column for each of {len(data.labels.names)} labels"
         )
     names = (*data.labels.names, *others)
     position = {name: code for code, name in enumerate(names)}
@@ -358,9 +356,7 @@ def _aligned(table: pa.Table, data: LabelledData, ids: str | None) -> tuple[np.n
     named, note = as_named(data.ids, predicted)
     position = {item: row for row, item in enumerate(predicted)}
     if len(position) < len(predicted):
-        raise BadInput(
-            f"predictions: {len(predicted) - len(position)} identifiers occur twice; keep one row for each item"
-        )
+        raise BadInput(f"predictions: {len(predicted) - len(position)} identifiers occur twice; keep one row each")
     rows = np.array([row for row, item in enumerate(named) if item in position], dtype=np.int64)
     _check_covered(data, data.ids, rows)
     places = np.array([position[str(named[row])] for row in rows], dtype=np.int64)
@@ -376,8 +372,7 @@ def _shared_column(table: pa.Table, data: LabelledData, ids: str | None) -> str 
     if data.ids is not None and not any(item.isdecimal() for item in data.ids):
         return theirs
     raise BadInput(
-        f"predictions: expected the labels' column of identifiers, {named}, got {theirs}; name one that both have with "
-        "--id"
+        f"predictions: expected the labels' column of identifiers, {named}, got {theirs}; give a shared one with --id"
     )
 
 
@@ -385,7 +380,7 @@ def _check_covered(data: LabelledData, ids: tuple[str, ...], rows: np.ndarray) -
     covered = np.zeros(len(data), dtype=bool)
     covered[rows] = True
     if not len(rows):
-        raise BadInput("predictions do not match the labels: no identifier is in both files; name the column with --id")
+        raise BadInput("predictions do not match the labels: no identifier is in both files; give the column with --id")
     for name in ("",) if data.split is None else np.unique(data.split).tolist():
         part = np.ones(len(data), dtype=bool) if data.split is None else data.split == name
         if covered[part].any() and not covered[part].all():
@@ -419,7 +414,7 @@ def read_lexicon(name: str | Path = ENGLISH) -> Lexicon:
     content = parse(text, where)
     gender, objects = content.get("gender"), content.get("objects")
     if not _is_words(gender) or not isinstance(objects, dict) or not all(map(_is_words, objects.values())):
-        raise BadInput(f"{where}: expected gender, a list of words, and objects, lists of words by name; change it")
+        raise BadInput(f"{where}: expected gender, a list of words, and objects, lists of words by name")
     words = {str(label).lower(): tuple(str(word).lower() for word in synonyms) for label, synonyms in objects.items()}
     return Lexicon(frozenset(word.lower() for word in gender), words, where)
 

@@ -48,11 +48,10 @@ def solve_rate(noise: str, f1: float, evidence: Evidence, rows: Int[np.ndarray, 
     most = 0.5 if noise_named(noise) == "flips" else 1.0
     lowest = expected_f1(noise, most, evidence, rows)
     if np.isnan(lowest):
-        raise BadInput(f"F1: {NOTHING_OCCURS}; choose labels that do")
+        raise BadInput(f"F1: {NOTHING_OCCURS}; choose labels that occur")
     if not lowest <= f1 <= 100:
         raise BadInput(
-            f"F1 of {f1:g} %: expected between {lowest:.2f} and 100, which is what {noise} noise reaches; choose "
-            "another noise or F1"
+            f"F1 of {f1:g} %: expected {lowest:.2f} to 100, the range of {noise} noise; choose another noise or F1"
         )
     if f1 == 100:
         return 0.0

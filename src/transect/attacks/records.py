@@ -137,8 +137,8 @@ class LabelledData:
         if len(present) < 2:
             shown = f"only {present[0]!r} in {len(self.protected)} rows" if present else "no rows"
             raise BadInput(
-                f"protected attribute {self.attribute}: expected at least two classes, got {shown}; check the column "
-                "and the filter"
+                f"protected attribute {self.attribute}: expected at least two classes, got {shown}; check "
+                "--protected and --where"
             )
 
     def _check_splits(self) -> None:
@@ -148,8 +148,9 @@ class LabelledData:
         codes = np.unique(np.stack([subjects, np.unique(self.split, return_inverse=True)[1]]), axis=1)
         if shared := int((np.bincount(codes[0]) > 1).sum()):
             raise BadInput(
-                f"subjects: expected each in one split, {shared} of {int(subjects.max()) + 1} are in several: an "
-                "attacker would be scored on people it learned from; leave out the split to cross-fit by subject"
+                f"subjects: expected each in one split, {shared} of {int(subjects.max()) + 1} are in several: "
+                "an attacker would be tested on people it learned from; leave out --split to cross-fit by "
+                "subject"
             )
 
     def __len__(self) -> int:

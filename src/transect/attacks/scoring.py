@@ -66,7 +66,7 @@ def balanced_draw(
     classes, counts = np.unique(protected[rows], return_counts=True)
     size = per_class or int(counts.min(initial=len(rows)))
     if len(counts) and counts.min() < size:
-        raise BadInput(f"expected at least {size} items of each class, got {counts.min()} of one; ask for fewer")
+        raise BadInput(f"expected at least {size} items of each class, got {counts.min()} of one; use fewer")
     order = rows[np.argsort(uniforms(keys[rows], _DRAW_SALT, seed), kind="stable")]
     chosen = [order[protected[order] == group][:size] for group in classes]
     return np.sort(np.concatenate(chosen)) if chosen else rows

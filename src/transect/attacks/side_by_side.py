@@ -189,7 +189,7 @@ def _measured(
 ) -> RepresentationRow:
     known = np.flatnonzero(layer.known)
     if not len(known):
-        raise BadInput(f"representation {layer.name}: expected numbers for the labels' items, got none; compare ids")
+        raise BadInput(f"representation {layer.name}: no item of the labels has numbers; compare ids")
     order = known[data.take(known).own_order()]
     taken = data.take(order)
     if taken.split is not None and "train" not in taken.split:  # nothing to learn from: attackers are cross-fitted

@@ -57,7 +57,7 @@ def labelled_data(
     rows).
     """
     if protected in expand(table, labels):
-        raise BadInput(f"labels: expected none of them to be the protected attribute, got {protected}; leave it out")
+        raise BadInput(f"labels: {protected} is the protected attribute; leave it out")
     splits = None if split is None else _splits(table, split)
     table, splits = _filtered(table, splits, where, where_train_only)
     items = identifiers(table, ids)
@@ -210,9 +210,9 @@ def _check_unique(ids: list[str] | None, splits: np.ndarray | None) -> None:
         if item in seen:
             places = "" if splits is None else f" in {splits[seen[item]]} and {splits[row]}"
             raise BadInput(
-                f"identifier {item!r} occurs twice{places} ({len(ids) - len(set(ids))} repeated in all): an attacker "
-                "would be scored on its training items; drop repeats, name another column with --id, or this one "
-                "with --subject if it identifies people"
+                f"identifier {item!r} occurs twice{places} ({len(ids) - len(set(ids))} repeated in all): an "
+                "attacker would be scored on its training items; drop repeats, or name another column with "
+                "--id (--subject if it identifies people)"
             )
         seen[item] = row
 
@@ -234,7 +234,7 @@ def _labels(table: pa.Table, patterns: Sequence[str]) -> Evidence:
         categories, codes = np.unique(values, return_inverse=True)
         return Evidence(tuple(str(value) for value in categories), category=codes.astype(np.int64))
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise BadInput(f"labels {names[0]} …: several columns must hold 0 and 1; for one category give one column")
+        raise BadInput(f"labels {names[0]} …: several columns must hold 0 and 1; for one category, give one column")
     wide = names if len(names) > 1 else [f"{names[0]}[{i}]" for i in range(values.shape[1])]
     return Evidence(tuple(wide), values=values.astype(np.bool_))
 

@@ -141,7 +141,7 @@ def _one_line(error: BaseException) -> str:
         place = f"{error.filename}: " if isinstance(error.filename, str) else ""
         return one_line(f"{place}{words_of(error)}; check the path and your permissions")
     text = error.format_message() if hasattr(error, "format_message") else str(error)
-    text += _see_help(error, text)
+    text = _with_help(error, text)
     if (faults := getattr(error.__cause__, "errors", None)) and callable(faults):  # pydantic reads values for Typer
         from transect.runs.wording import expectation, in_words
 
@@ -150,13 +150,13 @@ def _one_line(error: BaseException) -> str:
     return one_line(text)
 
 
-def _see_help(error: BaseException, text: str) -> str:
-    """Where a usage error finds its fix; "" for a value that was not expected, which has it in its words."""
+def _with_help(error: BaseException, text: str) -> str:
+    """A usage error with the command that shows its fix; an invalid value has the fix in its words."""
     context = getattr(error, "ctx", None)
     if not text or context is None or text.startswith("Invalid value"):
-        return ""
-    called = f"transect {command_name(context)}".strip()
-    return f"{'' if text.endswith(('.', '?')) else ';'} see: {called} --help"
+        return text
+    text, help_ = text[0].lower() + text[1:].rstrip("."), f"transect {command_name(context)}".strip()
+    return f"{text} See: {help_} --help" if text.endswith("?") else f"{text}; see: {help_} --help"
 
 
 _termination: Final = Termination()
@@ -182,7 +182,7 @@ def _run() -> None:
         _leave(error, error.exit_code)
     except (KeyboardInterrupt, typer.Abort) as error:
         if isinstance(error.__cause__, EOFError):  # Typer takes the end of any file for the end of the terminal
-            _leave(BadInput("a file ends before its content does: replace it; --debug shows which"), 2, error)
+            _leave(BadInput("a file is truncated: replace it; --debug shows which"), 2, error)
         _leave(BadInput(interrupted(sys.argv[1:])), Interrupted.exit_code, error)
     except SystemExit as error:
         if error.code != signal.SIGTERM:
@@ -201,7 +201,7 @@ def _in_words(error: Exception) -> Exception:
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "torch":
         return BadInput(_NO_TORCH)
     if isinstance(error, MemoryError):
-        return BadInput("more memory was needed than there is: give less data, or a smaller size or model")
+        return BadInput("out of memory: use less data, or a smaller size or model")
     if not hasattr(error, "format_message") and not isinstance(error, OSError):
         raise error
     return error

@@ -32,7 +32,7 @@ def rows_of(images: LabelledImages, columns: Sequence[str]) -> pa.Table:
     for text in columns:
         match = _COLUMN.fullmatch(text)
         if match is None:
-            raise BadInput(f"--column {text!r}: expected an attribute, or NAME=ATTRIBUTE>VALUE; fix it")
+            raise BadInput(f"--column {text!r}: expected an attribute, or NAME=ATTRIBUTE>VALUE")
         truth = Truth.parse(match["truth"], attributes)
         name = match["name"] or truth.attribute
         if name in named or name in _TAKEN:
@@ -50,7 +50,7 @@ def people_by_cell(images: LabelledImages, names: Sequence[str]) -> list[dict[st
         if name not in known:
             raise UnknownName("attribute", name, known)
         if not known[name].levels:
-            raise BadInput(f"--by {name}: expected an attribute with levels, got a range; cut it into a column first")
+            raise BadInput(f"--by {name}: expected levels, got a range; cut it with --column NAME=ATTRIBUTE>VALUE")
     columns = [images.level_names(name).to_pylist() for name in names]
     people: dict[tuple[str, ...], set[int]] = {}
     counts: Counter[tuple[str, ...]] = Counter()

@@ -33,7 +33,7 @@ def attributes(
     """List attributes and nuisances of FaceWorld, or of photographs: meaning, unit, range, source."""
     name = generator.partition(":")[0]
     if name not in _WORLDS:
-        raise UnknownName("generator", generator, _WORLDS, "of others: transect directions show FILE")
+        raise UnknownName("generator", generator, _WORLDS, "for other generators: transect directions show FILE")
     listed = importlib.import_module(f"transect.generators.{name}.attributes").ATTRIBUTES
     if json:
         fields = ("name", "role", "kind", "meaning", "unit", "low", "high", "levels", "source")
@@ -97,7 +97,7 @@ def measure(
     from transect.perceptual.judging import judge
 
     if source != "faceworld":
-        raise BadInput(f"source: expected faceworld, got {source!r}; the features that judge were learned on it")
+        raise BadInput(f"source: expected faceworld, got {source!r}; the features were learned on it")
     generator = load(file, device=device)
     real = load(source, image_size=generator.image_size, population=population, device=device)
     distances = judge(real, generator, images, device=device)
@@ -198,7 +198,7 @@ def label_table(
 
     suffix = out.suffix.lower()
     if suffix not in (".csv", ".parquet") or (pictures and suffix == ".csv"):
-        raise BadInput(f"{out}: expected a name that ends in .parquet{'' if pictures else ' or .csv'}; choose one")
+        raise BadInput(f"{out}: expected a name that ends in .parquet{'' if pictures else ' or .csv'}")
     images = open_dataset(dataset, image_size=size)
     rows = rows_of(images, column or [attribute.name for attribute in images.attributes])
     if suffix == ".csv":

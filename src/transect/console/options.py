@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from transect.errors import BadInput
-from transect.options import Setting, settings
+from transect.options import Setting, named_on_command_line, settings
 from transect.runs.addresses import is_address
 from transect.texts import say
 
@@ -97,6 +97,12 @@ class Command(TyperCommand):
         _check(self, ctx, args)
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run it; errors name its options."""
+        typed = (each for each in self.params if each.name and each.param_type_name == "option")
+        with named_on_command_line({str(each.name): each.opts[0] for each in typed}):
+            return super().invoke(ctx)
+
 
 class Group(TyperGroup):
     """A group that refuses a repeated option, as its commands do."""
@@ -127,7 +133,7 @@ def _check(command: TyperCommand | TyperGroup, ctx: Any, args: list[str]) -> Non
     for parameter, times in Counter(order).items():
         if times > 1 and parameter.param_type_name == "option" and not getattr(parameter, "multiple", False):
             name = "/".join((*parameter.opts, *parameter.secondary_opts))
-            raise BadInput(f"{name}: expected one value, got the option {times} times; give it once")
+            raise BadInput(f"{name}: given {times} times; give it once")
     for parameter in command.params:
         _check_local(parameter, values.get(parameter.name or ""))
 
@@ -150,4 +156,4 @@ def _check_local(parameter: Any, value: object) -> None:
             if parameter.name in _WRITTEN
             else "copy the run to this machine first, and give its folder"
         )
-        raise BadInput(f"{name}: expected a file or folder of this machine, got an address; {advice}")
+        raise BadInput(f"{name}: expected a file or folder on this machine, got an address; {advice}")

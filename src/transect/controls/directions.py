@@ -88,9 +88,7 @@ class Hyperplanes:
         unsound = ~(np.isfinite(lengths) & np.isfinite(offsets) & (lengths > 0))
         if unsound.any():
             affected = ", ".join(name for name, bad in zip(names, unsound, strict=True) if bad)
-            raise BadInput(
-                f"hyperplanes: expected finite normals that are not 0, got others for {affected}; fit them again"
-            )
+            raise BadInput(f"hyperplanes: expected finite, non-zero normals; fit {affected} again")
         return cls(tuple(names), normals / lengths[:, None], offsets / lengths)
 
     def decisions(self, z: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n K"]:
@@ -115,8 +113,8 @@ def steps_along(planes: Hyperplanes, ways: Float[np.ndarray, "K d"]) -> Float[np
     across = planes.normals @ through.T
     if not np.linalg.cond(across) <= LARGEST_CONDITION:
         raise BadInput(
-            f"directions: expected attributes that vary separately in the latent space, got {', '.join(planes.names)} "
-            f"(condition number {np.linalg.cond(across):.2g}); drop some of them"
+            f"directions: attributes do not vary separately in the latent space: {', '.join(planes.names)} "
+            f"(condition number {np.linalg.cond(across):.2g}); drop some"
         )
     return np.asarray(np.linalg.solve(across.T, through))
 
@@ -131,8 +129,7 @@ def check_independent(planes: Hyperplanes) -> None:
     weights = np.linalg.norm(turns[:, lengths < lengths[0] / LARGEST_CONDITION], axis=1)
     involved = ", ".join(name for name, w in zip(planes.names, weights, strict=True) if w > 0.1 * weights.max())
     raise BadInput(
-        f"directions: expected attributes that differ in the latent space, got collinear {involved}"
-        f" (condition number {condition:.2g}); drop one of them"
+        f"directions: {involved} are collinear in the latent space (condition number {condition:.2g}); drop one"
     )
 
 
@@ -232,7 +229,7 @@ def fit_direction(
     origin |= {"without_latents": missing} if missing else {}
     length = float(np.linalg.norm(normal))
     if not length > 0:
-        raise BadInput(f"{name}: expected labels that change with the latents, found none that do; give more labels")
+        raise BadInput(f"{name}: its labels do not change with the latents; give more labels")
     measure = "balanced accuracy" if kind == "binary" else "R2"
     values = (z @ normal + offset) / length
     if kind != "binary":
@@ -283,7 +280,7 @@ def _method(name: str, kind: str, method: str | None) -> str:
     if allowed is None:
         raise BadInput(f"{name}: expected a continuous, ordinal or binary attribute, got a {kind} one; fit its levels")
     if method is not None and method not in allowed:
-        raise BadInput(f"{name}: expected {' or '.join(allowed)} for a {kind} attribute, got {method!r}; change it")
+        raise BadInput(f"{name}: expected {' or '.join(allowed)} for a {kind} attribute, got {method!r}")
     return method or allowed[0]
 
 
@@ -294,7 +291,7 @@ def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, missing: int 
         raise BadInput(f"{name}: expected at least {FEWEST_LABELS} labels, got {len(y)}{lost}; label more")
     if kind != "binary":
         if np.ptp(y) == 0:
-            raise BadInput(f"{name}: expected labels that differ, got {y[0]:g} alone{lost}; label more")
+            raise BadInput(f"{name}: expected labels that differ, got only {y[0]:g}{lost}; label more")
         return
     if not np.isin(y, (0, 1)).all():
         raise BadInput(f"{name}: expected labels 0 and 1, got {np.unique(y)[:5].tolist()}; choose a threshold")
@@ -319,7 +316,7 @@ def _balancing(name: str, y: Float[np.ndarray, " n"], cells: Mapping[str, np.nda
             members = (which == index) & (y == value)
             if not members.any():
                 where = ", ".join(f"{other} {level:g}" for other, level in zip(cells, kind, strict=True))
-                raise BadInput(f"{name}: expected both classes where {where}, found {'no' if value else 'yes'} alone")
+                raise BadInput(f"{name}: expected both classes where {where}, found only {'no' if value else 'yes'}")
             weights[members] = 1 / members.sum()
     return np.asarray(weights * (len(y) / weights.sum()))
 

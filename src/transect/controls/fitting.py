@@ -118,7 +118,5 @@ def _levels(name: str, labels: Labels) -> Float[np.ndarray, " n"]:
     column = labels.columns[name]
     count = len(np.unique(column[np.isfinite(column)]))
     if count > MOST_LEVELS:
-        raise BadInput(
-            f"--balance {name}: expected at most {MOST_LEVELS} values, got {count}; compare it, as '{name}>0.5'"
-        )
+        raise BadInput(f"--balance {name}: expected at most {MOST_LEVELS} values, got {count}; use a cut: '{name}>0.5'")
     return column

@@ -76,7 +76,7 @@ class LearnedControls:
     def __init__(self, directions: Sequence[Direction], space: str, *, plain: bool = False) -> None:
         names = [direction.name for direction in directions]
         if not names or len(set(names)) < len(names):
-            raise BadInput(f"directions: expected one or more with a name each, got {', '.join(names) or 'none'}")
+            raise BadInput(f"directions: expected at least one, each with a name, got {', '.join(names) or 'none'}")
         self.space = space
         self.directions = {direction.name: direction for direction in directions}
         self._planes = hyperplanes(directions)
@@ -384,6 +384,7 @@ class LearnedWorld:
         for key in ("architecture", "weights_sha256"):
             if key in recorded and recorded[key] != description.get(key):
                 raise BadInput(
-                    f"directions: expected ones of generator {self.name}, got ones fitted on {recorded.get('name')}"
-                    f" (another {spaced(key)}); fit them on this one: transect directions fit"
+                    f"directions: expected directions of generator {self.name}, got some fitted on "
+                    f"{recorded.get('name')} (another {spaced(key)}); fit them on this one: transect "
+                    "directions fit"
                 )

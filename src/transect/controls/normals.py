@@ -53,7 +53,7 @@ def chosen_normals(found: Normals, attributes: Sequence[str], path: Path) -> Nor
     """The wanted normals under the wanted names. Raises BadInput and UnknownName."""
     if not attributes:
         known = f" of {', '.join(found.names[:8])}" if any(found.names) else f" for each of {len(found.names)} normals"
-        raise BadInput(f"{path}: expected --attribute NAME{known}, got none; name what each normal is of")
+        raise BadInput(f"{path}: expected --attribute NAME{known}, got none; give the attribute of each normal")
     if not any(found.names):
         if len(attributes) != len(found.names):
             raise BadInput(
@@ -96,7 +96,7 @@ def _one_in_each(held: Mapping[str, Any], path: Path) -> Normals:
     rows = [_rows(array, path, name) for name, array in held.items()]
     if not rows or any(len(row) != 1 or row.shape != rows[0].shape for row in rows):
         shapes = ", ".join(f"{name} {list(np.shape(array))}" for name, array in list(held.items())[:4])
-        raise BadInput(f"{path}: expected one normal of the same length in each array, got {shapes or 'none'}; cut it")
+        raise BadInput(f"{path}: expected one normal of the same length in each array, got {shapes or 'none'}")
     return Normals(tuple(held), np.concatenate(rows), np.zeros(len(rows)))
 
 
@@ -105,8 +105,7 @@ def _rows(array: object, path: Path, name: str) -> Float[np.ndarray, "k d"]:
     rows = np.atleast_2d(values)
     if rows.ndim != 2 or rows.shape[1] < 2:
         raise BadInput(
-            f"{path}: expected normals as numbers [d] or [k, d], got {name} {list(values.shape)}; save the vectors "
-            "alone"
+            f"{path}: expected normals as numbers [d] or [k, d], got {name} {list(values.shape)}; save only the vectors"
         )
     return rows
 

@@ -111,4 +111,4 @@ def _whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise BadInput(f"limit: expected a whole number of rows, got {text!r}; change it") from None
+        raise BadInput(f"limit: expected a whole number of rows, got {text!r}") from None

@@ -47,8 +47,8 @@ def pixels_of_runs(marked: Mapping[str, object], width: int, height: int, name: 
         raise BadInput(f"{name}: expected an outline's counts as a list of whole numbers or a packed string")
     if sum(runs) != width * height:
         raise BadInput(
-            f"{name}: expected an outline's counts to sum to {width * height} pixels, got {sum(runs)}; fetch the file "
-            "again"
+            f"{name}: expected an outline's counts to sum to {width * height} pixels, got {sum(runs)}; "
+            "download the file again"
         )
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(width, height).T
 
@@ -60,7 +60,7 @@ def unpacked(text: str) -> list[int]:
     for character in text:
         bits = ord(character) - _FIRST
         if not 0 <= bits < 2 * _MORE or groups == _MOST_GROUPS:
-            raise BadInput(f"expected an outline's packed counts, got {character!r} in place {len(runs) + 1}")
+            raise BadInput(f"expected an outline's packed counts, got {character!r} at position {len(runs) + 1}")
         value |= (bits & (_MORE - 1)) << (_BITS * groups)
         groups += 1
         if not bits & _MORE:
@@ -86,10 +86,10 @@ def read(path: Path, request: Request) -> LabelledImages:
     folder_of(path, "COCO's folder")
     names = [name.strip() for name in (request.split or _DEFAULT).split(",")]
     if bad := [name for name in names if not re.fullmatch(r"[\w-]+", name)]:
-        raise BadInput(f"split: expected a part as COCO names it, as train2014, got {bad[0]!r}; change it")
+        raise BadInput(f"split: expected one of COCO's parts, such as train2014, got {bad[0]!r}")
     parts = [_part(path, name) for name in names]
     if len({tuple(part.kinds.items()) for part in parts}) > 1:
-        raise BadInput(f"{path}: expected the same kinds of objects in {', '.join(names)}, got others; read one part")
+        raise BadInput(f"{path}: the kinds of objects differ between {', '.join(names)}; read one part")
     files: dict[str, Path] = {}
     for name in names:
         pictures = images_below(needed(path, (name,), "COCO", (".", "images")))
@@ -155,7 +155,9 @@ def read_json(source: Path, keys: Iterable[str]) -> dict[str, Any]:
         raise BadInput(f"{source}: expected JSON, got {words_of(error, 120)}") from None
     missing = [key for key in keys if not isinstance(content, dict) or key not in content]
     if missing:
-        raise BadInput(f"{source}: expected a JSON object with {', '.join(keys)}, got no {missing[0]}; take another")
+        raise BadInput(
+            f"{source}: expected a JSON object with {', '.join(keys)}, got no {missing[0]}; use another file"
+        )
     return dict(content)
 
 
@@ -163,7 +165,7 @@ def records(content: object, source: Path, *keys: str) -> list[Mapping[str, Any]
     """A list of objects that all have these keys. Raises BadInput for another."""
     rows: list[Any] = content if isinstance(content, list) else [content]
     if any(not isinstance(row, dict) or any(key not in row for key in keys) for row in rows):
-        raise BadInput(f"{source}: expected records with {', '.join(keys)}, got another; fetch the file again")
+        raise BadInput(f"{source}: expected records with {', '.join(keys)}; download the file again")
     return rows
 
 

@@ -74,7 +74,7 @@ def read_celeba(path: Path, request: Request) -> LabelledImages:
     if request.split is not None and request.split not in PARTS:
         raise UnknownName("part of CelebA", request.split, PARTS)
     if request.split is not None and not part_of:
-        raise BadInput(f"{path}: expected {_PARTITION[0]} to know the parts, got none; add it or leave split out")
+        raise BadInput(f"{path}: split needs {_PARTITION[0]}, which is missing; add it or leave split out")
     wanted = None if request.split is None else {n for n, part in part_of.items() if part == PARTS[request.split]}
     rows = _celeba_rows(table, pictures, _by_name(identities), [table, identities, parts], wanted)
     landmarks = find(path, _LANDMARKS, _TABLES_IN) if pictures.name.startswith(_CELEBA_PICTURES[0]) else None
@@ -88,7 +88,7 @@ def read_hq(path: Path, request: Request) -> LabelledImages:
     """CelebA-HQ below `path`, in CelebAMask-HQ's layout; identities if identity_CelebA.txt lies there too."""
     folder_of(path, "CelebA-HQ's folder")
     if request.split is not None:
-        raise BadInput(f"split: expected none for CelebA-HQ, got {request.split!r}; leave it out")
+        raise BadInput(f"split: CelebA-HQ has no parts, got {request.split!r}; leave it out")
     table = needed(path, _HQ_ATTRIBUTES, "CelebA-HQ", _TABLES_IN)
     mapping, identities = find(path, _HQ_MAPPING, _TABLES_IN), find(path, _IDENTITIES, _TABLES_IN)
     people: dict[str, str] = {}
@@ -110,7 +110,7 @@ def _celeba_rows(
     """The rows whose pictures are there. people: who is on each, by name without suffix; wanted: such names."""
     cells = texts_of(table)
     if "image_id" not in cells:
-        raise BadInput(f"{table}: expected a column image_id, got {', '.join(cells) or 'none'}; take Kaggle's file")
+        raise BadInput(f"{table}: expected a column image_id, got {', '.join(cells) or 'none'}; use Kaggle's file")
     stems = [Path(name).stem for name in cells.pop("image_id")]
     return joined(
         stems,
@@ -132,7 +132,7 @@ def _celeba_labels(
         values = np.array([known.get(cell.strip(), np.nan) for cell in column], dtype=np.float64)
         if np.isnan(values).any():
             bad = int(np.isnan(values).argmax())
-            raise BadInput(f"{table}: expected 1, 0 or -1 for {name}, got {column[bad]!r} in row {bad + 1}; fix it")
+            raise BadInput(f"{table}: expected 1, 0 or -1 for {name}, got {column[bad]!r} in row {bad + 1}")
         meaning = f"label {name}: annotators saw it"
         attribute = Attribute(name, "binary", meaning, levels=("no", "yes"), source="CelebA's labels")
         found[name] = (attribute, values[kept]) if len(np.unique(values[kept])) > 1 else "one value only"
@@ -153,7 +153,7 @@ def _celeba_points(source: Path, ids: Sequence[str]) -> Points:
         rows = zip(*texts_of(source).values(), strict=True)
         known = {Path(name).stem: [float(cell) for cell in cells] for name, *cells in rows}
     except (ValueError, TypeError):
-        raise BadInput(f"{source}: expected a file name and numbers in each row, got others; fetch it again") from None
+        raise BadInput(f"{source}: expected a file name and numbers in each row; download it again") from None
     cells = [known.get(name) for name in ids]
     return of_lists(cells, str(source)) if any(cells) else np.full((len(ids), COUNTS[0], 2), np.nan)
 
@@ -173,7 +173,7 @@ def read_fairface(path: Path, request: Request) -> LabelledImages:
     there = {part: table for part, table in tables.items() if table.is_file()}
     chosen = {part: table for part, table in there.items() if request.split in (None, part)}
     if not chosen:
-        raise BadInput(f"{path}: expected {' or '.join(t.name for t in tables.values())}, found neither; add them")
+        raise BadInput(f"{path}: expected {' or '.join(t.name for t in tables.values())}, found neither; add one")
     cells, parts = _joined(chosen)
     names = [str(name) for name in cells["file"]]
     root = _root(path, names)
@@ -235,8 +235,8 @@ def _age(file: str, cell: str) -> str:
         if numbers == sorted(age.split("-")):
             return age
     raise BadInput(
-        f"FairFace, {file}: expected an age as {', '.join(AGES)}, got {cell!r}, which may be a spreadsheet's date; "
-        "correct it in the table"
+        f"FairFace, {file}: expected an age as {', '.join(AGES)}, got {cell!r}, which a spreadsheet may have "
+        "turned into a date; correct it in the table"
     )
 
 
@@ -267,7 +267,7 @@ def read_utkface(path: Path, request: Request) -> LabelledImages:
     """UTKFace below `path`, all of its folders. Names that lack a field, as some do, are counted and left out."""
     folder_of(path, "UTKFace's folder")
     if request.split is not None:
-        raise BadInput(f"split: expected none for UTKFace, got {request.split!r}; leave it out")
+        raise BadInput(f"split: UTKFace has no parts, got {request.split!r}; leave it out")
     files = images_below(path)
     matched = [(file, match) for file in files if (match := _NAME.fullmatch(file.name))]
     if not matched:
@@ -315,9 +315,7 @@ def read_ffhq(path: Path, request: Request) -> LabelledImages:
     files = by_stem(images_below(pictures), pictures)
     tables = sorted(file for file in path.iterdir() if file.suffix.lower() in TABLES)
     if len(tables) > 1:
-        raise BadInput(
-            f"{path}: expected at most one table, got {', '.join(table.name for table in tables)}; leave one"
-        )
+        raise BadInput(f"{path}: expected at most one table, got {', '.join(table.name for table in tables)}; keep one")
     wanted = None if request.split is None else _part(path, request.split)
     stems, cells = sorted(files), dict(columns_of(tables[0])) if tables else {}
     if tables:
@@ -352,7 +350,7 @@ def _points(path: Path, pictures: str, stems: Sequence[str]) -> Points | None:
         listed = {_stem(number): entry.get(part, {}).get("face_landmarks", []) for number, entry in entries}
         cells = [[scale * float(place) for point in listed.get(stem, []) for place in point] for stem in stems]
     except (OSError, ValueError, AttributeError, TypeError):
-        raise BadInput(f"{source}: expected FFHQ's list with landmarks, got another; fetch it again") from None
+        raise BadInput(f"{source}: expected FFHQ's list with landmarks; download it again") from None
     return of_lists(cells, str(source)) if any(cells) else None
 
 
@@ -370,6 +368,4 @@ def _part(path: Path, split: str) -> set[str]:
         listed = loads(source.read_text(encoding="utf-8"))
         return {_stem(number) for number, entry in listed.items() if entry["category"] == split}
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
-        raise BadInput(
-            f"{source}: expected FFHQ's list of pictures to know the parts; add it or leave split out"
-        ) from None
+        raise BadInput(f"{source}: split needs FFHQ's list of pictures; add it or leave split out") from None

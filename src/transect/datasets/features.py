@@ -113,8 +113,8 @@ def check_generator(inverted: InvertedCodes, described: Mapping[str, object], pa
     for key in ("architecture", "weights_sha256", "image_size", "noise", *mapped):
         if inverted.generator.get(key) != described.get(key):
             raise BadInput(
-                f"{path}: expected latents of generator {described.get('name')}, got ones of"
-                f" {inverted.generator.get('name')} (another {spaced(key)}); invert into this one"
+                f"{path}: expected latents of generator {described.get('name')}, got latents of "
+                f"{inverted.generator.get('name')} (another {spaced(key)}); invert into this one"
             )
 
 
@@ -296,12 +296,12 @@ def _column(table: pa.Table, name: str, role: str) -> Float[np.ndarray, "n _"]:
     if _scalar(values.type):
         return numbers(table, name, "feature")[:, None]
     if not _usable(values.type):
-        raise BadInput(f"{role}: column {name!r} is {values.type}; name numeric columns with --columns")
+        raise BadInput(f"{role}: column {name!r} is {values.type}; give numeric columns with --columns")
     known = values.is_valid().to_numpy(zero_copy_only=False)
     widths = np.unique(pc.list_value_length(values.drop_null()).to_numpy())
     if len(widths) != 1 or not widths[0]:
         lengths = f"lengths {', '.join(map(str, widths[:6]))}" if known.any() else "none in any row"
-        raise BadInput(f"{role}: column {name!r}: expected lists of one length, got {lengths}")
+        raise BadInput(f"{role}: column {name!r}: expected lists of equal length, got {lengths}")
     flat = _floats(np.asarray(values.drop_null().flatten().to_numpy(zero_copy_only=False))).reshape(-1, int(widths[0]))
     if known.all():
         return flat
@@ -360,11 +360,11 @@ def _order(present: Sequence[object], wanted: Sequence[object], role: str) -> _O
     for where, names in ((role, present), ("table", [name for name in wanted if name is not None])):
         repeated = Counter(names).most_common(1)
         if repeated and repeated[0][1] > 1:
-            raise BadInput(f"{where}: the id {repeated[0][0]!r} stands more than once; keep one row for each image")
+            raise BadInput(f"{where}: the id {repeated[0][0]!r} occurs more than once; keep one row for each image")
     names, note = as_named(wanted, present)
     if place.keys().isdisjoint(names):
         raise BadInput(
-            f"{role}: none of the table's ids is there; expected ids like {wanted[0]!r}, got ids like {present[0]!r}"
+            f"{role}: none of the table's ids occurs; expected ids like {wanted[0]!r}, got ids like {present[0]!r}"
         )
     return _Order([place.get(name, -1) for name in names], f"{role}: {note}" if note else "")
 

@@ -94,9 +94,9 @@ class Crop:
             x, y = map(int, centre.split(",")) if at else (0, 0)
             crop = cls(int(side), (x, y) if at else None)
         except ValueError:
-            raise BadInput(f"crop: expected center, SIDE or SIDE@X,Y in pixels, got {text!r}; change it") from None
+            raise BadInput(f"crop: expected center, SIDE or SIDE@X,Y in pixels, got {text!r}") from None
         if not 1 <= int(side) <= LARGEST_SIZE:
-            raise BadInput(f"crop: expected a side from 1 to {LARGEST_SIZE} pixels, got {side}; change it")
+            raise BadInput(f"crop: expected a side from 1 to {LARGEST_SIZE} pixels, got {side}")
         return crop
 
     def box(self, width: int, height: int) -> tuple[int, int, int, int]:
@@ -107,7 +107,7 @@ class Crop:
         else:
             left, top = self.centre[0] - side // 2, self.centre[1] - side // 2
         if min(left, top) < 0 or left + side > width or top + side > height:
-            raise BadInput(f"crop {self}: expected to lie in the photograph, got {width} x {height} pixels; change it")
+            raise BadInput(f"crop {self} lies outside the photograph of {width} x {height} pixels")
         return left, top, left + side, top + side
 
     def __str__(self) -> str:
@@ -196,9 +196,14 @@ def texts_of(source: Path, head: Sequence[str] = ()) -> dict[str, list[Any]]:
     counts = len(lines[0]) == 1 and lines[0][0].isdigit() if lines else False
     names, rows = (lines[1:2], lines[2:]) if counts else (lines[:1], lines[1:])
     if not (names and rows):
-        raise BadInput(f"{source}: expected a number of rows, names and rows, got {len(lines)} lines; fetch it again")
+        raise BadInput(
+            f"{source}: expected a number of rows, names and rows, got {len(lines)} lines; download it again"
+        )
     if counts and len(rows) != int(lines[0][0]):
-        raise BadInput(f"{source}: expected {int(lines[0][0])} rows as its first line says, got {len(rows)}; it is cut")
+        raise BadInput(
+            f"{source}: expected {int(lines[0][0])} rows, as its first line says, got {len(rows)}; the file is "
+            "truncated"
+        )
     head = names[0] if len(names[0]) == len(rows[0]) else ["image_id", *names[0]]
     return columns(source, head, rows, first=3 if counts else 2)
 
@@ -342,7 +347,7 @@ def _unreadable(source: Path, error: Exception) -> BadInput:
 
 def _columns_once(source: Path, names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
-        raise BadInput(f"{source}: expected every column once, got {', '.join(names)}; rename one")
+        raise BadInput(f"{source}: expected unique column names, got {', '.join(names)}; rename one")
 
 
 Points = Float[np.ndarray, "n k 2"]
@@ -355,9 +360,11 @@ def of_lists(cells: Sequence[Sequence[object] | None], source: str) -> Points:
     counts = {len(cell) for cell in cells if cell}
     if len(counts) != 1 or not counts <= {2 * count for count in COUNTS}:
         found = ", ".join(map(str, sorted(counts))) or "none"
-        raise BadInput(f"{source}: expected x and y of 5 or 68 points in each row, got {found} numbers; name others")
+        raise BadInput(
+            f"{source}: expected x and y of 5 or 68 points in each row, got {found} numbers; choose other columns"
+        )
     nothing = [np.nan] * counts.pop()
     try:
         return np.array([cell or nothing for cell in cells], dtype=np.float64).reshape(len(cells), -1, 2)
     except (TypeError, ValueError):
-        raise BadInput(f"{source}: expected numbers as landmarks, got something else; name others") from None
+        raise BadInput(f"{source}: expected numbers as landmarks; choose other columns") from None

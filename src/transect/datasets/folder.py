@@ -37,7 +37,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     """The labels and their images; without a table, where no labels are needed, every image below the folder."""
     folder_of(path, "a folder of images with a CSV or Parquet of labels")
     if request.split is not None:
-        raise BadInput(f"split: expected none for a folder, got {request.split!r}; name the folder of that part")
+        raise BadInput(f"split: a folder has no parts, got {request.split!r}; give the folder of that part")
     source = _only_table(path, request.labelled)
     if source is None:
         return build("folder", path, unlabelled(path), request)
@@ -102,7 +102,7 @@ def _only_table(path: Path, needed: bool) -> Path | None:
         return None
     if len(tables) != 1:
         names = ", ".join(file.name for file in tables) or "none"
-        raise BadInput(f"{path}: expected one CSV or Parquet of labels, got {names}; leave one")
+        raise BadInput(f"{path}: expected one CSV or Parquet of labels, got {names}; keep one")
     return tables[0]
 
 

@@ -88,7 +88,7 @@ def _people(space: Path) -> dict[str, str]:
         str(number): _GLOSSES[gloss] for number, noun in nouns.items() for gloss in noun["gloss"] if gloss in _GLOSSES
     }
     if set(people.values()) != set(_GLOSSES.values()):
-        raise BadInput(f"{space}: expected nouns with the glosses {', '.join(_GLOSSES)}, got not both; take another")
+        raise BadInput(f"{space}: expected nouns with both glosses {', '.join(_GLOSSES)}; use another file")
     return people
 
 

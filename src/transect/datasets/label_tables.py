@@ -52,7 +52,9 @@ def _parts_of(path: Path) -> tuple[str, ...]:
     for year in YEARS:
         if coco.has_objects(path, f"train{year}"):
             return f"train{year}", f"val{year}"
-    raise BadInput(f"{path}: expected instances_train2014.json or of 2017, found none; name COCO's folder")
+    raise BadInput(
+        f"{path}: expected instances_train2014.json or instances_train2017.json, found none; name COCO's folder"
+    )
 
 
 def _of_images(images: LabelledImages) -> LabelTable:

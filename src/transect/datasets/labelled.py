@@ -156,10 +156,10 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.max_unreadable is not None and self.max_unreadable < 0:
-            raise BadInput(f"--max-unreadable: expected 0 photographs or more, got {self.max_unreadable}; change it")
+            raise BadInput(f"--max-unreadable: expected at least 0 photographs, got {self.max_unreadable}")
         check_size(self.image_size)
         if self.limit is not None and self.limit < 1:
-            raise BadInput(f"limit: expected at least 1 row, got {self.limit}; change it")
+            raise BadInput(f"limit: expected at least 1 row, got {self.limit}")
 
 
 _Rows = TypeVar("_Rows", bound="Rows")
@@ -269,7 +269,7 @@ class LabelledImages(Rows):
     ) -> Iterator[tuple[UInt8[np.ndarray, "m h w 3"], pa.Table]]:
         """Images and their rows of `table`, `size` at a time, in order or shuffled by a seed; each image once."""
         if size < 1:
-            raise BadInput(f"batches: expected a size of at least 1, got {size}; change it")
+            raise BadInput(f"batches: expected a size of at least 1, got {size}")
         order = np.arange(len(self))
         if shuffle is not None:
             order = np.random.Generator(np.random.Philox(shuffle)).permutation(order)

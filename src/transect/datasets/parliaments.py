@@ -38,11 +38,11 @@ def read(path: Path, request: Request) -> LabelledImages:
     """The data set below `path`; each person has one portrait. Dots in the names of columns become underscores."""
     folder_of(path, "the folder of PPB")
     if request.split is not None:
-        raise BadInput(f"split: expected none for PPB, got {request.split!r}; leave it out")
+        raise BadInput(f"split: PPB has no parts, got {request.split!r}; leave it out")
     source, root = needed(path, (_TABLE,), "PPB", _INSIDE), needed(path, ("imgs",), "PPB", _INSIDE)
     cells = columns_of(source)
     if FILE not in cells:
-        raise BadInput(f"{source}: expected a column {FILE}, got {', '.join(cells)}; take the file as distributed")
+        raise BadInput(f"{source}: expected a column {FILE}, got {', '.join(cells)}; use the file as distributed")
     names = [str(name) for name in cells.pop(FILE)]
     rows = joined(
         names,

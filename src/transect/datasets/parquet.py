@@ -103,7 +103,9 @@ def read(path: Path, request: Request) -> LabelledImages:
     tables = [_labels(file) for file in files]
     schema = tables[0].schema
     if other := next((f for f, t in zip(files, tables, strict=True) if t.schema.names != schema.names), None):
-        raise BadInput(f"{path}: expected the columns of {files[0].name} in every file, got others in {other.name}")
+        raise BadInput(
+            f"{path}: expected the columns of {files[0].name} in every file, got different ones in {other.name}"
+        )
     column = _image_column(pq.read_schema(files[0]), files[0])
     root = path if path.is_dir() else path.parent
     places, kept = _places(files, column, root)
@@ -140,7 +142,7 @@ def _files(path: Path, split: str | None) -> tuple[list[Path], int]:
     chosen = [file for file in files if split is None or file.name.startswith(split)]
     if not chosen:
         raise BadInput(
-            f"{path}: expected files whose names begin with {split}, found {files[0].name}; name a part of it"
+            f"{path}: expected files whose names begin with {split}, found {files[0].name}; choose one of its parts"
         )
     return chosen, sum(_opened(file).metadata.num_rows for file in files if file not in chosen)
 
@@ -278,8 +280,8 @@ class PictureColumn:
         picture = None if encoded is None else content_of(encoded)
         if picture is None and isinstance(cell, dict) and cell.get("path"):
             raise BadInput(
-                f"picture of row {row}: expected a file below {self.folder}, found none of the name {cell['path']!r}; "
-                "paths start at the table's folder and stay in it"
+                f"picture of row {row}: expected a file below {self.folder}, found no {cell['path']!r}; paths "
+                "are relative to the table's folder"
             )
         if cell is not None and picture is None and not isinstance(cell, dict | bytes):
             raise BadInput(f"picture of row {row}: {_KINDS}, got {type(cell).__name__}")

@@ -44,8 +44,8 @@ def unknown_attribute(name: str, known: Iterable[str], hint: str) -> BadInput:
     known = list(known)
     if name not in known and name in {attribute.name for attribute in ATTRIBUTES}:
         return BadInput(
-            f"attribute {name!r}: expected one that these images can be given ({', '.join(known[:8])}, …), got one of "
-            "rendered faces; choose another, or leave --generator out"
+            f"attribute {name!r} applies to rendered faces, and these images have {', '.join(known[:8])}, …; "
+            "choose another, or leave --generator out"
         )
     seen = [each for each in _SEEN.get(name.casefold().replace(" ", "_"), ()) if each in known]
     if not seen:
@@ -53,7 +53,7 @@ def unknown_attribute(name: str, known: Iterable[str], hint: str) -> BadInput:
     *first, last = seen
     instead = " or ".join(filter(None, [", ".join(first), last]))
     return BadInput(
-        f"attribute {name!r}: there is none: Transect varies appearance, not identity. Vary {instead} instead; {hint}"
+        f"attribute {name!r} does not exist: Transect varies appearance, not identity. Vary {instead} instead; {hint}"
     )
 
 
@@ -85,7 +85,7 @@ def parse_vary(
         if name not in known:
             raise unknown_attribute(name, known, _hint(known.values()))
         if name in levels:
-            raise BadInput(f"{option} {name} is repeated: name it once, with all its levels")
+            raise BadInput(f"{option} {name} is repeated: give it once, with all its levels")
         usual = _unnamed(known[name], defaults)
         levels[name] = _levels(known[name], values, f"{option} {text!r}", usual) if equals else usual
     return levels
@@ -120,7 +120,7 @@ def check_levels(attribute: Attribute, values: Iterable[float]) -> tuple[float, 
     """The levels, allowed and distinct; ascending for continuous attributes. Raises BadInput otherwise."""
     levels = tuple(attribute.check(value) for value in values)
     if len(set(levels)) < len(levels):
-        raise BadInput(f"{attribute.name}: a level is named twice in {', '.join(map(attribute.label, levels))}")
+        raise BadInput(f"{attribute.name}: a level is given twice in {', '.join(map(attribute.label, levels))}")
     if len(levels) < 2:
         raise BadInput(f"{attribute.name}: a comparison needs at least two levels, got {len(levels)}")
     return levels if attribute.discrete else tuple(sorted(levels))
@@ -171,7 +171,7 @@ def _evenly_spaced(attribute: Attribute, values: str, text: str) -> list[float]:
     if attribute.discrete:
         raise BadInput(f"{text}: {attribute.name} has levels {', '.join(attribute.levels)}, not a range")
     if count < 2 or not low < high:
-        raise BadInput(f"{text}: expected LOW < HIGH and a COUNT of 2 or more")
+        raise BadInput(f"{text}: expected LOW < HIGH and a COUNT of at least 2")
     if count > MOST_CELLS:
         raise BadInput(f"{text}: expected a COUNT of at most {MOST_CELLS:,}, got {count:,}; give fewer levels")
     return [float(value) for value in np.linspace(low, high, count)]

@@ -128,8 +128,9 @@ def matched_pairs(
     if alike:
         a, b = alike[0]
         raise BadInput(
-            f"{name}: expected pairs that differ in {attribute}, got {len(alike)} of {len(pairs)} that do not, first "
-            f"images {a} and {b}; are the pairs of these images, and matched by {attribute}?"
+            f"{name}: expected pairs that differ in {attribute}, got {len(alike)} of {len(pairs)} that do "
+            f"not, first images {a} and {b}; were the pairs made from these images, and matched by "
+            f"{attribute}?"
         )
     twice = next((pair for pair, following in itertools.pairwise(turned) if pair == following), None)
     if twice is not None:

@@ -115,7 +115,7 @@ class Steps(_Within):
     def _set_along(self, latents: Latents, values: Table, hold: Sequence[str]) -> Latents:
         if hold:
             raise BadInput(
-                "--hold: expected none with --step-unit direction, along which other attributes may move; drop it"
+                "--hold does not apply to --step-unit direction, along which other attributes may move; drop it"
             )
         columns = {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}
         steps = np.broadcast_to(columns.pop(self.own.name), len(latents))
@@ -143,7 +143,7 @@ def parse_steps(texts: Iterable[str], world: World, unit: str = HALF_RANGE) -> l
     for text in texts:
         name = text.partition("=")[0].strip()
         if any(name == steps.own.name for steps, _ in chosen):
-            raise BadInput(f"--steps {name} is repeated: name it once, with all its steps")
+            raise BadInput(f"--steps {name} is repeated: give it once, with all its steps")
         steps = Steps(world, name, unit, 1.0 if unit == HALF_RANGE else _FARTHEST)
         whole = text if "=" in text else f"{name}=-1:1:{DEFAULT_STEPS}"
         values = parse_vary([whole], [replace(steps.step, source="")], "--steps")[name]  # no fitted range is of λ
@@ -202,6 +202,6 @@ class Lines(_Within):
 def lines_design(world: Lines, lines: int, *, seed: int = 0, population: str = "balanced") -> Design:
     """A design of `lines` lines, each with its two ends and nine images between."""
     if lines < 1:
-        raise BadInput(f"--interpolate: expected at least one line, got {lines}; give for example --interpolate 100")
+        raise BadInput(f"--interpolate: expected at least one line, got {lines}; for example --interpolate 100")
     shares = {SHARE: np.linspace(0.0, 1.0, BETWEEN + 2).tolist()}
     return transect_design(shares, world.attributes, subjects=lines, seed=seed, population=population)

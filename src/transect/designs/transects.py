@@ -45,7 +45,7 @@ def transect_design(
     check_counts("subjects", subjects, seed)
     design = Design(levels, subjects, seed, population, held)
     if design.n_cells > MAXIMUM_CELLS:
-        raise BadInput(f"{design.n_cells} cells a subject are over {MAXIMUM_CELLS}: vary fewer attributes or levels")
+        raise BadInput(f"{design.n_cells} cells per subject exceed {MAXIMUM_CELLS}: vary fewer attributes or levels")
     return design
 
 

@@ -352,9 +352,7 @@ def _check_lengths(values: np.ndarray, reasons: np.ndarray, columns: Mapping[str
     lengths = {"reasons": len(reasons), **{name: len(column) for name, column in columns.items()}}
     for name, length in lengths.items():
         if length != len(values):
-            raise BadInput(
-                f"{name}: expected one value per image, {len(values)}, got {length}; pass one for each image"
-            )
+            raise BadInput(f"{name}: expected one value per image, {len(values)}, got {length}")
 
 
 def _per(unit: str, per: str) -> str:

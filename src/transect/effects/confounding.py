@@ -59,7 +59,8 @@ def e_value(estimate: float, low: float = math.nan, high: float = math.nan, *, s
     ratio, bottom, top = (_risk_ratio(number, scale) for number in (estimate, low, high))
     if bottom > ratio or top < ratio:
         raise BadInput(
-            f"expected an interval that holds the estimate {estimate:g}, got {low:g} to {high:g}; are the ends swapped?"
+            f"expected an interval that contains the estimate {estimate:g}, got {low:g} to {high:g}; are the "
+            "ends swapped?"
         )
     if math.isnan(ratio):
         return EValue(math.nan, math.nan)
@@ -106,7 +107,7 @@ def _risk_ratio(number: float, scale: str) -> float:
     if scale == "odds ratio":
         return math.sqrt(number)
     if scale != "risk ratio":
-        raise BadInput(f"scale: expected risk ratio, odds ratio or standardized difference, got {scale!r}; choose one")
+        raise BadInput(f"scale: expected risk ratio, odds ratio or standardized difference, got {scale!r}")
     return number
 
 
@@ -151,7 +152,7 @@ def rosenbaum_bounds(
     d = np.asarray(differences, dtype=np.float64)
     grid = np.asarray(gammas, dtype=np.float64)
     if d.ndim != 1 or grid.ndim != 1 or not (grid >= 1).all():
-        raise BadInput("expected one list of differences and gammas from 1 on; gamma 1 means no hidden bias")
+        raise BadInput("expected one list of differences and gammas of at least 1; gamma 1 means no hidden bias")
     d = d[np.isfinite(d) & (d != 0)]
     if len(d) == 0:
         return RosenbaumBounds(grid, np.ones(len(grid)), math.nan, 0, "", "no pair differs")

@@ -331,9 +331,7 @@ class _Scored:
             )
         texts = np.array([""] * len(sample.rows) if groups is None else [str(group) for group in groups], dtype=object)
         if len(texts) != len(sample.rows):
-            raise BadInput(
-                f"groups: expected one per image, {len(sample.rows)}, got {len(texts)}; pass one for each image"
-            )
+            raise BadInput(f"groups: expected one per image, {len(sample.rows)}, got {len(texts)}")
         excluded = {"no score" if reason == "no outcome" else reason: n for reason, n in sample.excluded.items()}
         return cls(sample.y, label, texts[sample.rows], sample.groups, sample.n_groups, excluded, sample.reason)
 

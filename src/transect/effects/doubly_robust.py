@@ -48,8 +48,9 @@ class Overlap:
         """Why there is no estimate of the attribute `name`, "" where there is one."""
         if self.clipped > MOST_CLIPPED * self.images:
             return (
-                f"too little overlap: for {self.clipped} of {self.images} images the chance that {name} is 1 is "
-                f"outside {PROPENSITIES[0]:g} to {PROPENSITIES[1]:g} (at most {100 * MOST_CLIPPED:g} %)"
+                f"too little overlap: for {self.clipped} of {self.images} images the probability that {name} "
+                f"is 1 is outside {PROPENSITIES[0]:g} to {PROPENSITIES[1]:g} (at most {100 * MOST_CLIPPED:g} "
+                "%)"
             )
         for level, effective in ((0, self.untreated), (1, self.treated)):
             if effective < FEWEST_EFFECTIVE:

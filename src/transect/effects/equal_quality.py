@@ -77,10 +77,10 @@ def quality_differences(
 ) -> tuple[QualityDifference, ...]:
     """Every pair of levels of every attribute, tested for equivalence."""
     if not 0 < margin < np.inf:
-        raise BadInput(f"margin: expected a finite number above 0, got {margin}; state the largest difference allowed")
+        raise BadInput(f"margin: expected a finite number above 0, got {margin}; give the largest difference allowed")
     known = np.isfinite(quality)
     if ((quality[known] < scale[0]) | (quality[known] > scale[1])).any():
-        raise BadInput(f"quality: expected ratings from {scale[0]:g} to {scale[1]:g}, got others; state the scale")
+        raise BadInput(f"quality: expected ratings from {scale[0]:g} to {scale[1]:g}; give the scale")
     return tuple(
         _compared(name, pair, quality, column, subjects, margin=margin, scale=scale)
         for name, column in levels.items()
@@ -312,7 +312,7 @@ def validity(labels: ArrayLike, steps: ArrayLike) -> Validity:
         )
     known = np.isfinite(values)
     if not np.isin(values[known], (0.0, 1.0)).all():
-        raise BadInput("expected labels of 0 and 1, got others")
+        raise BadInput("expected labels of 0 and 1")
     at_zero = values[:, [int(np.flatnonzero(levels == 0)[0])]]
     comparable = known & np.isfinite(at_zero)
     moved = comparable & (values != at_zero)
@@ -334,7 +334,7 @@ def equivalence(differences: ArrayLike, margin: float = LABEL_MARGIN) -> Equival
     """
     if not margin > 0:
         raise BadInput(
-            f"margin: expected more than 0, got {margin:g}; state the largest difference that does not matter"
+            f"margin: expected more than 0, got {margin:g}; give the largest difference that does not matter"
         )
     d = np.asarray(differences, dtype=np.float64).reshape(-1)
     d = d[np.isfinite(d)]

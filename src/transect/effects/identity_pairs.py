@@ -53,9 +53,9 @@ def same_shares(
     kinds, answers = np.asarray(kind), np.asarray(same, dtype=np.float64)
     columns = {ALL: np.full(len(answers), ALL), **{by: np.asarray(column) for by, column in groups.items()}}
     if any(len(column) != len(answers) for column in (kinds, *columns.values())):
-        raise BadInput(f"expected a kind and a group of each of {len(answers)} answers, got others; pass one for each")
+        raise BadInput(f"expected a kind and a group for each of {len(answers)} answers")
     if not np.isin(answers[np.isfinite(answers)], (0.0, 1.0)).all():
-        raise BadInput("same: expected 1 (same), 0 (look-alike) or NaN (no answer); use these codes")
+        raise BadInput("same: expected 1 (same), 0 (look-alike) or NaN (no answer)")
     rows = []
     for by, column in columns.items():
         for group in dict.fromkeys(text for text in column.tolist() if text):
@@ -251,7 +251,7 @@ def _edges(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " e"]:
 def _groups(groups: Sequence[str] | np.ndarray | None, n: int) -> np.ndarray:
     texts = np.array(["all"] * n if groups is None else [str(group) for group in groups], dtype=object)
     if len(texts) != n:
-        raise BadInput(f"groups: expected one per image, {n}, got {len(texts)}; pass one for each image")
+        raise BadInput(f"groups: expected one per image, {n}, got {len(texts)}")
     return texts
 
 

@@ -134,7 +134,7 @@ def part(
         )
     if not len(inner) == len(outer) == len(other):
         raise BadInput(
-            f"expected blocks of one length, got {len(inner)}, {len(outer)} and {len(other)} rows; align them"
+            f"expected blocks of equal length, got {len(inner)}, {len(outer)} and {len(other)} rows; align them"
         )
     every = (*names, *(f"instrument {name}" for name in outer_names), *other_names)
     sample = complete(y, np.column_stack([inner, outer, other]), names=every, clusters=clusters)

@@ -139,10 +139,10 @@ def _check(
     columns = {**errors, **codes, "subjects": subjects}
     lengths = {name: len(column) for name, column in columns.items() if column is not None}
     if len(set(lengths.values())) > 1:
-        raise BadInput(f"expected columns of one length, got {lengths}; give one value per image")
+        raise BadInput(f"expected columns of equal length, got {lengths}; give one value per image")
     for name, column in errors.items():
         if column is not None and not np.isin(column[np.isfinite(column)], (0.0, 1.0)).all():
-            raise BadInput(f"{name}: expected 0, 1 or NaN, got other numbers; say which answers are errors")
+            raise BadInput(f"{name}: expected 1 for an error, 0 for none, or NaN")
 
 
 def _of_condition(

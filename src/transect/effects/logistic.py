@@ -84,7 +84,7 @@ def logistic_bootstrap(
     where a column predicts the outcome without error the penalised coefficient stands, with a note.
     """
     if not (penalty > 0 and resamples >= 1):
-        raise BadInput(f"expected C above 0 and at least one resample, got {penalty:g} and {resamples}; give both")
+        raise BadInput(f"expected C above 0 and at least one resample, got {penalty:g} and {resamples}")
     sample = complete(y, x, names=names, clusters=clusters)
     if len(sample) and not np.isin(sample.y, (0.0, 1.0)).all():
         raise BadInput("logistic_bootstrap: expected outcomes 0 or 1")

@@ -176,7 +176,7 @@ def _of_pairs(
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Weights of all images as a and as b: 1 for an a, and for each of its b with a value one over their number."""
     if len(a) != len(b):
-        raise BadInput(f"expected the a and the b of each pair, got {len(a)} and {len(b)}; pass weights for groups")
+        raise BadInput(f"expected one a and one b per pair, got {len(a)} and {len(b)}; pass weights for groups")
     as_a = (np.bincount(a, minlength=len(known)) > 0).astype(np.float64)
     a, b = a[known[b]], b[known[b]]
     share = 1 / np.bincount(a, minlength=len(known))[a]
@@ -394,7 +394,7 @@ def adjusted_pair_outcome(
         raise BadInput(f"expected two rows of {len(values)} images for each pair, got {len(a)} and {len(b)} numbers")
     for name, column in covariates.items():
         if len(column) != len(values):
-            raise BadInput(f"{name}: expected one value per image, {len(values)}, got {len(column)}; pass one for each")
+            raise BadInput(f"{name}: expected one value per image, {len(values)}, got {len(column)}")
     d = _within(values, a, b)
     columns = {name: _within(column, a, b) for name, column in covariates.items()}
     known = np.isfinite(d) & np.all([np.isfinite(column) for column in columns.values()] or [np.isfinite(d)], axis=0)

@@ -319,7 +319,7 @@ def place_bias(
     """
     known = places[np.isfinite(places)]
     if k < 2:
-        raise BadInput(f"k: expected two places or more, got {k}; a single option has no place to prefer")
+        raise BadInput(f"k: expected at least two places, got {k}; a single option has no place to prefer")
     if len(known) and not (known.min() >= 0 and known.max() < k and (known == np.rint(known)).all()):
         raise BadInput(f"places: expected numbers from 0 to {k - 1}, got {known.min():g} to {known.max():g}")
     at = [np.where(np.isfinite(places), places == place, np.nan) for place in range(k)]

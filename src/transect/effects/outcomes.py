@@ -382,7 +382,7 @@ def _each(
 
 def _spoken_column(label: str, labels: tuple[str, ...]) -> int:
     if label not in labels:
-        raise UnknownName("option", label, labels, hint="the question has no other")
+        raise UnknownName("option", label, labels, hint="the question has no other options")
     return labels.index(label)
 
 
@@ -552,7 +552,7 @@ def _in_words(name: str, predictions: Predictions, truth: Float[np.ndarray, " n"
         unit = "proportion" if found.is_share else "score" if name.startswith(SCORE) else LENGTH
         return Outcome(name, found.values, found.reasons, unit, found.answers == 1, max(found.answers, 1))
     if name not in (possible := offered(Task.BINARY, True, InWords())):
-        raise UnknownName("outcome", name, possible, hint="of a yes or no in words")
+        raise UnknownName("outcome", name, possible, hint="these are the outcomes of a yes or no in words")
     _check(name, predictions, truth)
     reasons, yes = whys(predictions), predictions.scores[:, 0]
     _mark(reasons, ~np.isfinite(yes), NO_SCORE)
@@ -571,13 +571,11 @@ def _check(name: str, predictions: Predictions, truth: Float[np.ndarray, " n"] |
     if name not in offered(task, truth=True):
         raise UnknownName("outcome", name, offered(task, truth is not None), hint=f"the target's task is {task}")
     if name not in offered(task, truth=truth is not None):
-        raise BadInput(f"outcome {name} needs the truth, got none; state it, for example --truth 'smile>0.5'")
+        raise BadInput(f"outcome {name} needs a truth; give one, for example --truth 'smile>0.5'")
     if truth is None:
         return
     if len(truth) != len(predictions):
-        raise BadInput(
-            f"expected one truth per image, got {len(truth)} for {len(predictions)} images; pass one for each"
-        )
+        raise BadInput(f"expected one truth per image, got {len(truth)} for {len(predictions)} images")
     if task not in (Task.REGRESSION, Task.EMBEDDING) and not np.isin(truth[np.isfinite(truth)], (0.0, 1.0)).all():
         raise BadInput(
             f"the truth of a {task} target must be 0 or 1, got {truth[~np.isin(truth, (0.0, 1.0))][0]:g}; "
@@ -625,7 +623,7 @@ def _column(predictions: Predictions, positive: str | int | None) -> int:
     k, labels = predictions.scores.shape[1], predictions.labels
     known = labels or tuple(str(index) for index in range(k))
     if positive is None:
-        raise BadInput(f"a {predictions.task} target needs the positive class: one of {', '.join(known[:8])}; name it")
+        raise BadInput(f"a {predictions.task} target needs the positive class: one of {', '.join(known[:8])}")
     if isinstance(positive, str) and positive in labels:
         return labels.index(positive)
     text = str(positive)
@@ -681,9 +679,7 @@ def _distances(
 ) -> Float[np.ndarray, " n"]:
     """Cosine distance to the reference row, in [0, 2]."""
     if reference is None or len(reference) != len(predictions):
-        raise BadInput(
-            "distance needs the row of each image's reference, got none or another number; pass one per image"
-        )
+        raise BadInput("distance needs the row of each image's reference")
     norms = np.linalg.norm(predictions.scores, axis=1)
     _mark(reasons, ~(np.isfinite(norms) & (norms > 0)), NO_SCORE)
     failed = np.array([bool(reason) for reason in reasons], dtype=bool)

@@ -185,7 +185,7 @@ def pair_ranking(
     _check_scale(values[np.isfinite(values)], (0.0, 1.0))
     k = int(max(one.max(initial=-1), two.max(initial=-1))) + 1 if levels is None else levels
     if len(one) and not 0 <= min(one.min(), two.min()) <= max(one.max(), two.max()) < k:
-        raise BadInput(f"levels: expected numbers from 0 to {k - 1}, got {max(one.max(), two.max())}; correct them")
+        raise BadInput(f"levels: expected numbers from 0 to {k - 1}, got {max(one.max(), two.max())}")
     known, within = np.isfinite(values), one == two
     used = known & ~within
     turned = (one > two)[used]  # in one direction, so that what a subject adds has one sign
@@ -210,7 +210,7 @@ def _read(value: ArrayLike, *labels: object) -> tuple[Float[np.ndarray, " r"], l
     values, columns = np.asarray(value, dtype=np.float64), [np.asarray(each) for each in labels]
     if any(column.shape != values.shape for column in columns) or values.ndim != 1:
         lengths = ", ".join(str(len(column)) for column in columns)
-        raise BadInput(f"expected a label of each of {len(values)} answers, got {lengths}; pass one for each")
+        raise BadInput(f"expected a label for each of {len(values)} answers, got {lengths}")
     return values, columns
 
 

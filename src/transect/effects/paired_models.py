@@ -57,7 +57,7 @@ def disagreement_of_designs(
         return Disagreement(estimate=difference, reason="one of the two has no interval")
     a, b = Estimate(*numbers[:3].tolist()), Estimate(*numbers[3:].tolist())
     if not (a.low <= a.estimate <= a.high and b.low <= b.estimate <= b.high):
-        raise BadInput(f"expected intervals that hold their estimates, got {tuple(first)} and {tuple(second)}")
+        raise BadInput(f"expected intervals that contain their estimates, got {tuple(first)} and {tuple(second)}")
     found, z = minus(a, b), float(ndtri((1 + confidence) / 2))
     error = float(np.hypot(a.high - a.low, b.high - b.low)) / (2 * z)
     if not error > 0:

@@ -291,8 +291,8 @@ def _table(ratings: ArrayLike, predicted: ArrayLike, subjects: ArrayLike | None)
     names = np.arange(len(columns[0])) if subjects is None else np.asarray(subjects)
     if any(column.ndim != 1 or len(column) != len(names) for column in columns):
         raise BadInput(
-            f"expected one rating, one prediction and one subject per image, got {len(columns[0])}, {len(columns[1])} "
-            f"and {len(names)}; give lists of one length"
+            f"expected one rating, one prediction and one subject per image, got {len(columns[0])}, "
+            f"{len(columns[1])} and {len(names)}; give lists of equal length"
         )
     values = np.stack(columns, axis=1)
     known = np.isfinite(values).all(axis=1)
@@ -315,7 +315,7 @@ def _binary(people: Float[np.ndarray, " n"], rates: bool | None) -> bool:
     """Whether ratings are rates, as said or as they look."""
     looks = bool(np.isin(people, (0.0, 1.0)).all())
     if rates and not looks:
-        raise BadInput("rates: expected ratings of 0 or 1, got others; leave rates out")
+        raise BadInput("rates: expected ratings of 0 or 1; leave rates out")
     return looks if rates is None else rates
 
 

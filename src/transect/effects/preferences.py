@@ -109,7 +109,7 @@ def level_abilities(
     one, two, value, labels = _read(first, second, chosen, subject)
     k = int(max(one.max(initial=-1), two.max(initial=-1))) + 1 if levels is None else levels
     if len(one) and not 0 <= min(one.min(), two.min()) <= max(one.max(), two.max()) < k:
-        raise BadInput(f"levels: expected numbers from 0 to {k - 1}, got {max(one.max(), two.max())}; correct them")
+        raise BadInput(f"levels: expected numbers from 0 to {k - 1}, got {max(one.max(), two.max())}")
     known, within = np.isfinite(value), one == two
     answers = _turned(one, two, value, labels, known & ~within)
     fit = _fit(answers, k, confidence)
@@ -135,7 +135,7 @@ def _read(
     value = np.asarray(chosen, dtype=np.float64)
     if value.ndim != 1 or any(column.shape != value.shape for column in (one, two, labels)):
         lengths = ", ".join(str(len(column)) for column in (one, two, labels))
-        raise BadInput(f"expected levels and a subject of each of {len(value)} answers, got {lengths}; pass one each")
+        raise BadInput(f"expected levels and a subject for each of {len(value)} answers, got {lengths}")
     known = value[np.isfinite(value)]
     if len(known) and not 0 <= known.min() <= known.max() <= 1:
         raise BadInput(f"chosen: expected 0 to 1, got {known.min():g} to {known.max():g}; give 1 for the second image")
@@ -365,8 +365,8 @@ def _check(*answers: Float[np.ndarray, "n pairs wordings *repeats"]) -> None:
     known = np.concatenate([each[np.isfinite(each)] for each in answers])
     if answers[0].shape != answers[1].shape:
         raise BadInput(
-            f"expected answers of one shape in both orders, got {answers[0].shape} and {answers[1].shape}; give NaN "
-            "where there is no answer"
+            f"expected answers of the same shape in both orders, got {answers[0].shape} and "
+            f"{answers[1].shape}; give NaN where there is no answer"
         )
     if len(known) and not 0 <= known.min() <= known.max() <= 1:
         raise BadInput(f"expected answers from 0 to 1, got {known.min():g} to {known.max():g}; give 1 for the second")

@@ -105,14 +105,14 @@ def shares_of(
 
 def _of_rows(where: str, name: str, rows: object, attributes: Mapping[str, Attribute], source: str) -> PopulationShares:
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and _SHARE in row for row in rows):
-        raise BadInput(f"{where}: expected rows with a field '{_SHARE}' each and one per attribute; add them")
+        raise BadInput(f"{where}: expected a field '{_SHARE}' and one field per attribute in every row")
     names = tuple(key for key in rows[0] if key != _SHARE)
     if not names or any(set(row) != {*names, _SHARE} for row in rows):
-        raise BadInput(f"{where}: expected the same attributes in every row, and at least one; fix the rows")
+        raise BadInput(f"{where}: expected the same attributes in every row, and at least one")
     _check_names(names, attributes)
     cells = np.array([[_level(where, attributes[key], row[key]) for key in names] for row in rows])
     if len(np.unique(cells, axis=0)) < len(cells):
-        raise BadInput(f"{where}: expected each combination of levels once, got one twice; add up its shares")
+        raise BadInput(f"{where}: a combination of levels occurs twice; add up its shares")
     shares = _checked(where, [_number(where, row[_SHARE]) for row in rows])
     return PopulationShares(name, names, cells, shares, source)
 
@@ -121,7 +121,7 @@ def _of_margins(
     where: str, name: str, tables: object, attributes: Mapping[str, Attribute], source: str
 ) -> PopulationShares:
     if not isinstance(tables, dict) or not tables or not all(isinstance(t, dict) and t for t in tables.values()):
-        raise BadInput(f"{where}: expected [[cells]] or [shares.ATTRIBUTE] tables, got neither; see the how-to")
+        raise BadInput(f"{where}: expected [[cells]] or [shares.ATTRIBUTE] tables, got neither")
     _check_names(tuple(tables), attributes)
     levels = [[_level(where, attributes[key], text) for text in table] for key, table in tables.items()]
     margins = [
@@ -136,7 +136,7 @@ def _of_margins(
 def _check_names(names: Sequence[str], attributes: Mapping[str, Attribute]) -> None:
     for name in names:
         if name not in attributes:
-            raise UnknownName("attribute", name, attributes, hint="shares are of attributes that the design varies")
+            raise UnknownName("attribute", name, attributes, hint="shares apply to attributes that the design varies")
 
 
 def _level(where: str, attribute: Attribute, text: object) -> float:
@@ -152,7 +152,7 @@ def _number(where: str, text: object) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
-        raise BadInput(f"{where}: expected a share from 0 to 1, got {text!r}; correct it")
+        raise BadInput(f"{where}: expected a share from 0 to 1, got {text!r}")
     return number
 
 
@@ -290,13 +290,13 @@ def _check(
         raise BadInput(f"expected outcomes [subjects, *{shape}], got {values.shape}; reshape them to the design's")
     for name in population.attributes:
         if name not in levels:
-            raise UnknownName("attribute", name, levels, hint="shares are of attributes that the design varies")
+            raise UnknownName("attribute", name, levels, hint="shares apply to attributes that the design varies")
     for name in levels:
         if name not in attributes:
             raise UnknownName("attribute", name, attributes, hint="see: transect list attributes")
     if abs(float(population.shares.sum()) - 1) > 1e-6 or (population.shares < 0).any():
         raise BadInput(
-            f"expected shares from 0 on that sum to 1, got the sum {float(population.shares.sum()):.4g}; "
+            f"expected shares of at least 0 that sum to 1, got a sum of {float(population.shares.sum()):.4g}; "
             "divide them by their sum"
         )
 

@@ -567,8 +567,8 @@ def pooled_thresholds(
         least = min(rates)
         needed = int(np.ceil(round(1 / least, 9)))
         raise BadInput(
-            f"--false-match-rate {least:g} needs at least {needed:,} comparisons of different people "
-            f"within groups, got {n:,}: give a higher rate, or state a --threshold"
+            f"--false-match-rate {least:g} needs at least {needed:,} comparisons of different people within "
+            f"groups, got {n:,}: give a higher rate, or a --threshold"
         )
     near = _smallest(x, people, groups, max(allowed, default=0) + 1, metric)
     thresholds = [float(near[min(k, n - 1)]) for k in allowed]

@@ -116,7 +116,7 @@ def retrieval_skew(
     True
     """
     if any(k < 1 for k in first):
-        raise BadInput(f"first: expected numbers of images of 1 or more, got {min(first)}; for example 10")
+        raise BadInput(f"first: expected at least 1 image, got {min(first)}; for example 10")
     complete = np.isfinite(similarities).all(axis=(1, 2))
     values = similarities[complete]
     shown = np.arange(len(complete)) if people is None else people

@@ -98,7 +98,7 @@ def read_columns(
         raise BadInput(f"{prefix}: expected an array [n] or [n, k], got {values.ndim} axes; reshape it")
     called = tuple(names) if names is not None else tuple(f"{prefix}{place + 1}" for place in range(values.shape[1]))
     if len(called) != values.shape[1]:
-        raise BadInput(f"expected one name per column, {values.shape[1]}, got {len(called)}; name each column once")
+        raise BadInput(f"expected one name per column, {values.shape[1]}, got {len(called)}; give one name per column")
     return called, values
 
 
@@ -116,7 +116,7 @@ def complete(
     subject, known = _subjects(clusters, n)
     for what, length in ({"columns": len(values), "clusters": len(subject)}).items():
         if length != n:
-            raise BadInput(f"{what}: expected one row per outcome, {n}, got {length}; pass one for each image")
+            raise BadInput(f"{what}: expected one row per outcome, {n}, got {length}")
     reasons = _reasons(outcome, values, known)
     used = reasons < 0
     texts = (NO_OUTCOME, *(f"no value of {name}" for name in called), NO_SUBJECT)
@@ -163,11 +163,11 @@ def _stack(
     columns: Mapping[str, Float[np.ndarray, " _"]], names: Sequence[str] | None
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "n k"]]:
     if not columns:
-        raise BadInput("expected at least one column, got none; name the attributes to analyse")
+        raise BadInput("expected at least one column, got none; give the attributes to analyse")
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         listing = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise BadInput(f"expected columns of one length, got {listing}; pass one value for each image")
+        raise BadInput(f"expected columns of equal length, got {listing}; pass one value for each image")
     chosen = tuple(columns) if names is None else tuple(names)
     if absent := [name for name in chosen if name not in columns]:
         raise BadInput(f"expected the columns {', '.join(chosen)}, got no {', '.join(absent)}; add them")
@@ -233,7 +233,7 @@ def one_hot(
     for option in (edges or {}, levels or {}):
         for name in option:
             if name not in names:
-                raise UnknownName("column", name, names, hint="edges and levels are of columns of the table")
+                raise UnknownName("column", name, names, hint="edges and levels apply to columns of the table")
     parts, used = [], {}
     for name, column in zip(names, values.T, strict=True):
         inner = _inner_edges(name, column, (edges or {}).get(name), (levels or {}).get(name))
@@ -276,7 +276,7 @@ def _levels(
         place = np.searchsorted(inner, column, side="right")
         texts = _ranges(inner) if level_names is None else list(level_names)
         if len(texts) != len(inner) + 1:
-            raise BadInput(f"{name}: expected {len(inner) + 1} names of levels, got {len(texts)}; name each range")
+            raise BadInput(f"{name}: expected {len(inner) + 1} names of levels, got {len(texts)}; give one per range")
     else:
         values = np.arange(len(level_names), dtype=np.float64) if level_names is not None else np.unique(column[known])
         if level_names is not None and not np.isin(column[known], values).all():

@@ -212,7 +212,7 @@ def _shaped(scores: ArrayLike, steps: ArrayLike) -> tuple[Float[np.ndarray, "n k
     levels = np.asarray(steps, dtype=np.float64).reshape(-1)
     if len(levels) != values.shape[1] or not np.isfinite(levels).all() or len(np.unique(levels)) < len(levels):
         raise BadInput(
-            f"steps: expected {values.shape[1]} different finite steps, got {len(levels)}; name each column's λ"
+            f"steps: expected {values.shape[1]} different finite steps, got {len(levels)}; give each column's λ"
         )
     if not (levels == 0).any():
         raise BadInput("steps: expected λ = 0, the subject's own image, among them; add it")

@@ -370,11 +370,11 @@ def _people(
     if others is None and who.shape == (n,):
         return who, None
     if people is None:
-        raise BadInput("people_alone: expected people too, got None; give the people of subjects that have both")
+        raise BadInput("people_alone: needs people; give those of subjects with both effects")
     if others is not None and who.shape == (n,) and others.shape == (n_alone,):
         return who, others
     got = "" if others is None else f" and {others.shape} for {n_alone}"
-    raise BadInput(f"people: expected one for each subject, got {who.shape} for {n}{got}; give all")
+    raise BadInput(f"people: expected one for each subject, got {who.shape} for {n}{got}")
 
 
 def _unassisted_mean(

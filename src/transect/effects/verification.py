@@ -265,7 +265,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.threshold is not None and self.false_match_rate is not None:
-            raise BadInput("expected --threshold or --false-match-rate, got both: a rate finds its own threshold")
+            raise BadInput("expected --threshold or --false-match-rate, got both: a rate sets the threshold")
         if self.threshold is not None and not 0 < self.threshold <= 2:
             raise BadInput(f"--threshold: expected a cosine distance above 0 and up to 2, got {self.threshold:g}")
         if self.false_match_rate is not None and not 0 < self.false_match_rate < 1:
@@ -280,11 +280,9 @@ class Rule:
         """Raises BadInput or UnknownName where the design cannot be verified so, before anything is made."""
         for name in self.within:
             if name not in design.levels:
-                raise UnknownName("attribute", name, design.levels, "in --within: one that --vary names")
+                raise UnknownName("attribute", name, design.levels, "--within takes attributes that --vary names")
         if self.within and set(self.within) == set(design.levels):
-            raise BadInput(
-                "--within names every attribute that varies: expected at least one --vary that it does not name"
-            )
+            raise BadInput("--within names every attribute that varies: leave out at least one")
         n = min(design.subjects, MOST_SUBJECTS)
         n_comparisons = n * (n - 1) // 2 * int(np.prod([len(design.levels[name]) for name in self.within]))
         if self.false_match_rate is not None and self.false_match_rate * n_comparisons < 1:

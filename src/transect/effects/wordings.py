@@ -57,7 +57,7 @@ def incomplete_bounds(
     low, high = scale
     known = np.concatenate([values[np.isfinite(values)] for values in (first, second)])
     if first.shape != second.shape:
-        raise BadInput(f"expected answers of one shape at both levels, got {first.shape} and {second.shape}")
+        raise BadInput(f"expected answers of the same shape at both levels, got {first.shape} and {second.shape}")
     if not low < high or (len(known) and not low <= known.min() <= known.max() <= high):
         span = f"{known.min():g} to {known.max():g}" if len(known) else "none"
         raise BadInput(f"expected answers from {low:g} to {high:g}, got {span}; give the ends of the scale")
@@ -166,8 +166,8 @@ def wording_effects(
     first, second = (over_repeats(values) for values in (first, second))
     if first.shape != second.shape or not first.shape[2]:
         raise BadInput(
-            f"expected outcomes [subjects, cells, paraphrases] of one shape at both levels, got {first.shape} and "
-            f"{second.shape}; give both levels the same cells and paraphrases"
+            "expected outcomes [subjects, cells, paraphrases] of the same shape at both levels, got "
+            f"{first.shape} and {second.shape}"
         )
     alone = level_differences(first, second)
     complete = np.isfinite(first).all(axis=2) & np.isfinite(second).all(axis=2)

@@ -35,7 +35,7 @@ def check_same(expected: str, found: str) -> None:
     changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
     if changed:
         raise TargetChanged(
-            f"a worker opened something else than the run ({', '.join(changed)}): expected the same files and "
+            f"a worker opened something other than the run ({', '.join(changed)}): use the same files and "
             "libraries on every machine"
         )
 
@@ -176,5 +176,5 @@ class Ahead(Generic[Task, Result]):
         """The part's result. Raises what making it raised, and BadInput for another part than the next."""
         expected = next(self._next, None)
         if expected != part:
-            raise BadInput(f"parts made ahead: expected part {expected}, which is the next, got {part}")
+            raise BadInput(f"parts made ahead: expected part {expected} next, got {part}")
         return next(self._results)

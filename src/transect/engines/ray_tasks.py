@@ -161,8 +161,8 @@ class OnRay:
             outcome = self._ray.get(waiting[0])
         except RayError as error:
             raise WorkerLost(
-                f"Ray lost a part's worker {_LOSSES + 1} times ({words_of(error)}); finished parts are kept: rerun the "
-                "command to resume, with fewer --workers where memory ran out"
+                f"Ray lost a part's worker {_LOSSES + 1} times ({words_of(error)}); finished parts are kept: "
+                "rerun the command to resume, with fewer --workers if memory ran out"
             ) from error
         waiting.popleft()
         return outcome.result()

@@ -252,8 +252,8 @@ class Processes:
             return outcome.result()
         raise WorkerLost(
             f"a worker ended {LOSSES} times in the middle of one part: it was killed, or ran out of memory; "
-            "finished parts are kept: give fewer --workers and rerun the command to resume; a script of yours calls "
-            "Transect below: if __name__ == '__main__'"
+            "finished parts are kept: rerun the command with fewer --workers to resume; in a script, call "
+            "Transect under if __name__ == '__main__'"
         )
 
     def _submit(self, call: _Call, task: object) -> Future[Made[object] | Failed]:
@@ -265,8 +265,8 @@ class Processes:
             except BrokenProcessPool:  # tasks that wait find it out when they are taken
                 self.close()
         raise WorkerLost(
-            "the processes of --workers end as soon as they start: rerun with --workers 1; a script of yours calls "
-            "Transect below: if __name__ == '__main__'"
+            "the processes of --workers end as soon as they start: rerun with --workers 1; in a script, call "
+            "Transect under if __name__ == '__main__'"
         )
 
     def _again(self, call: _Call, waiting: _Waiting) -> None:

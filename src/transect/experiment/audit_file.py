@@ -53,12 +53,12 @@ def _section(path: str, section: str, table: object) -> dict[str, object]:
 def _checked(path: str, section: str, name: str, value: object) -> object:
     place = f"{section}.{name}" if section else name
     if name == "scorers":  # a file may be a stranger's
-        raise BadInput(f"--config {path}: scorers: expected code to be named by you; give --scorer on the command line")
+        raise BadInput(f"--config {path}: scorers: a file may not name code to run; give --scorer on the command line")
     homes = places()
     known = [key for key, home in homes.items() if home == section] + ([] if section else list(SECTIONS))
     if name not in known and name in homes:
         home = f"in the table [{homes[name]}]" if homes[name] else "above the first table"
-        raise BadInput(f"--config {path}: {place}: expected {name} {home}, got it elsewhere; move it there")
+        raise BadInput(f"--config {path}: {place}: {name} belongs {home}; move it there")
     if name not in known:
         raise UnknownName(f"key in {path}:", place, [f"{section}.{key}" if section else key for key in known])
     try:

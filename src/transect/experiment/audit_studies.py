@@ -53,7 +53,7 @@ from transect.texts import say
 def expanded(request: AuditRequest) -> AuditRequest:
     """The request with a target for each question of each model; itself where it has no questions."""
     if request.questions is None and (request.judge is not None or request.scorers):
-        raise BadInput("--judge and --scorer are of answers in words: give --questions, or drop them")
+        raise BadInput("--judge and --scorer apply to answers in words: give --questions, or drop them")
     if request.questions is None or not request.targets:
         return request
     check(load(request.questions), request.judge, request.scorers)
@@ -95,12 +95,12 @@ def with_matched(studies: Sequence[Study], request: AuditRequest) -> list[Study]
         return list(studies)
     observing = [place for place, study in enumerate(studies) if not study.design.levels]
     if not observing:
-        raise BadInput("--pairs is of observed images: give --dataset, --images or --observe, or drop it")
+        raise BadInput("--pairs applies to observed images: give --dataset, --images or --observe, or drop it")
     compared = as_names(request.compare)
     if len(compared) != 1:
         raise BadInput(
-            f"--pairs: expected --compare NAME once, the attribute in which the images of a pair differ, got "
-            f"{' and '.join(compared) or 'none'}; name one"
+            "--pairs: expected --compare NAME once, the attribute in which the images of a pair differ, got "
+            f"{' and '.join(compared) or 'none'}; add one"
         )
     whole = list(studies)
     whole[observing[-1]] = replace(studies[observing[-1]], matched=_matched(studies[observing[-1]], request, *compared))
@@ -136,18 +136,18 @@ def _images(column: pa.ChunkedArray, study: Study, called: str) -> list[int]:
         gone = getattr(study.world, "left_out", {})
         if left_out := sum(number for reason, number in gone.items() if reason != UNNAMED):
             raise BadInput(
-                f"{called}: expected ids of images in a and b, since {counted(left_out, 'image')} of the data set "
-                f"{'is' if left_out == 1 else 'are'} left out, got row numbers; put ids there"
+                f"{called}: expected ids of images in a and b, since {counted(left_out, 'image')} of the data "
+                f"set {'is' if left_out == 1 else 'are'} left out, got row numbers; use ids"
             )
         if column.null_count or not all(0 <= row < n for row in given):
-            raise BadInput(f"{called}: expected row numbers from 0 to {n - 1}, got others; are they of these images?")
+            raise BadInput(f"{called}: expected row numbers from 0 to {n - 1}; were the pairs made from these images?")
         return [int(row) for row in given]
     ids = list(getattr(study.world, "ids", None) or image_ids(study.design, study.design.subject_seeds()))
     place = {name: row for row, name in enumerate(ids)}
     wanted = list(dict.fromkeys(given))
     named = dict(zip(wanted, as_named(wanted, ids)[0], strict=True))
     if unknown := [image for image in given if named[image] not in place]:
-        raise BadInput(f"{called}: expected ids of images such as {ids[0]!r}, got {unknown[0]!r}; put ids there")
+        raise BadInput(f"{called}: expected ids of images such as {ids[0]!r}, got {unknown[0]!r}")
     return [place[named[image]] for image in given]
 
 
@@ -207,15 +207,11 @@ def replicated_worlds_studies(request: AuditRequest, first: World | None) -> Ite
         world = settings.open()
         if generator_entry(world) == own:
             raise BadInput(
-                f"--replicate {world.name}: expected another world, got that of the experiment with the same "
-                "subjects; name another"
+                f"--replicate {world.name}: this is the experiment's world with the same subjects; choose another"
             )
         name = _name(world.name, called.get(str(spec), "") if len(called) > 1 else "")
         if name in names:
-            raise BadInput(
-                f"--replicate {world.name}: expected another world each time, got two of that name; leave one out, or "
-                "rename its folder"
-            )
+            raise BadInput(f"--replicate {world.name}: two worlds have this name; leave one out, or rename its folder")
         names.add(name)
         yield _study(request, settings, world, name)
 
@@ -451,21 +447,19 @@ def _check_photographs(request: AuditRequest, world: World) -> None:
     for text in request.vary:
         if (name := text.partition("=")[0].strip()) in labels:
             raise BadInput(
-                f"--vary {name}: expected an edit, got what is known of the photographs, which cannot be set; see: "
-                "transect list attributes --generator photographs; compare by a label with --dataset READER:PATH "
-                f"--compare {name}"
+                f"--vary {name}: this is a label of the photographs and cannot be set; see: transect list "
+                "attributes --generator photographs; compare by a label with --dataset READER:PATH --compare "
+                f"{name}"
             )
     if request.steps:
-        raise BadInput(
-            "--steps: photographs begin at the level as it is of every edit, so steps are levels; give --vary"
-        )
+        raise BadInput("--steps does not apply to photographs, whose edits have levels; give --vary")
     if request.observe or request.images:
         raise BadInput(
             f"--observe: {world.name} has no attributes to compare images by; compare photographs by their labels: "
             "--dataset READER:PATH"
         )
     if request.interpolate is not None:
-        raise BadInput("--interpolate: nothing lies between two photographs, got some; leave it out")
+        raise BadInput("--interpolate: nothing lies between two photographs; leave it out")
 
 
 def _experiment(request: AuditRequest, world: World) -> Study:
@@ -585,7 +579,7 @@ def _compared_by(study: Study, names: Sequence[str], compare: Sequence[str]) -> 
     known = {attribute.name for attribute in study.world.attributes}
     chosen = tuple(name for name in names if name in known)
     if not chosen:
-        raise BadInput(f"--compare: {study.world.name} has none of {', '.join(compare)}; name one that it has")
+        raise BadInput(f"--compare: {study.world.name} has none of {', '.join(compare)}; choose one that it has")
     return replace(study, compared=chosen)
 
 
@@ -600,8 +594,9 @@ def _check_face(truths: Mapping[str, Truth], targets: Sequence[Target]) -> None:
         truth = truths.get(target.name)
         if truth is not None and truth.attribute == FACE and target.task in (Task.REGRESSION, Task.EMBEDDING):
             raise BadInput(
-                f"--truth face: expected a target that says yes or no, got the {target.task} of {target.name}; state "
-                f"what it should answer, such as --truth '{target.name}=age', or leave it out"
+                f"--truth face: expected a target that says yes or no, got the {target.task} of "
+                f"{target.name}; give what it should answer, such as --truth '{target.name}=age', or leave it "
+                "out"
             )
 
 

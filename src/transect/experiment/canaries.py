@@ -36,7 +36,7 @@ class CanaryRecord:
         rounds = len(self.rounds)
         square = all(len(image) == rounds and all(len(row) == rounds for row in image) for image in self.distances)
         if rounds < 2 or len(self.distances) != self.images or not square:
-            raise BadInput("expected distances between two or more rounds for each image, got another number of them")
+            raise BadInput("expected distances between two or more rounds for each image")
 
 
 def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:

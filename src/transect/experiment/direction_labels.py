@@ -54,7 +54,8 @@ def from_truth(generator: Generator, latents: Latents, wanted: Sequence[str]) ->
     """
     if not isinstance(generator, KnowsTruth):
         raise BadInput(
-            f"--labels truth: expected a generator that knows it, got {generator.name}; give a table or target:SPEC"
+            f"--labels truth: expected a generator that knows the truth, got {generator.name}; give a table "
+            "or target:SPEC"
         )
     known = {attribute.name: attribute for attribute in generator.truth_attributes}
     truths = _truths_of(wanted, known)
@@ -100,9 +101,9 @@ class LabelledRows:
         path = Path(source) if isinstance(source, str | Path) else None
         name = "labels" if path is None else str(path)
         if repeated := sorted({column for column in rows.column_names if rows.column_names.count(column) > 1}):
-            raise BadInput(f"{name}: expected each column once, got {', '.join(repeated)} again; rename or drop one")
+            raise BadInput(f"{name}: expected unique column names, got {', '.join(repeated)} twice; rename or drop one")
         if not len(rows):
-            raise BadInput(f"{name}: expected a row for each labelled subject, got a heading without rows; add them")
+            raise BadInput(f"{name}: expected a row for each labelled subject, got a heading without rows")
         if path is None:
             return cls(rows, name, "", _digest(rows))
         return cls(rows, name, path.name, _digest(rows) if path.is_dir() else model_files.sha256(path))
@@ -141,7 +142,7 @@ def of_table(source: LabelledRows, wanted: Sequence[str] = (), labelled_by: str 
     seeds = _seeds(table, path)
     if not (labels := [column for column in table.column_names if column not in NOT_LABELS]):
         present = ", ".join(table.column_names[:6])
-        raise BadInput(f"{path}: expected a column of labels for each attribute, got {present} alone; add one")
+        raise BadInput(f"{path}: expected a column of labels for each attribute, got only {present}; add one")
     named = {name_of(text) for text in wanted} or {*labels}
     if unknown := sorted(named - {*labels}):
         raise UnknownName("attribute", unknown[0], labels)
@@ -219,7 +220,7 @@ def _truths_of(texts: Sequence[str], known: Mapping[str, Attribute | None]) -> d
         attribute = known[name]
         truth = Truth.parse(text, None if attribute is None else {name: attribute})
         if truths.setdefault(name, truth) != truth:
-            raise BadInput(f"--attribute {name} is given twice, differently: name it once")
+            raise BadInput(f"--attribute {name} is given twice with different settings: give it once")
     return truths
 
 
@@ -259,14 +260,12 @@ def _seeds(table: pa.Table, path: str) -> Int[np.ndarray, " r"]:
         try:
             return np.asarray(table[by].cast(pa.int64()).to_numpy(), dtype=np.int64)
         except pa.ArrowException as error:
-            raise BadInput(
-                f"{path}: expected whole numbers in column {by}, got {words_of(error)}; correct them"
-            ) from None
+            raise BadInput(f"{path}: expected whole numbers in column {by}, got {words_of(error)}") from None
     matches = [_ID.fullmatch(str(name)) for name in table["id"].to_pylist()]
     if bad := [name for name, match in zip(table["id"].to_pylist(), matches, strict=True) if match is None]:
         raise BadInput(
-            f"{path}: expected ids of unedited images, SEED-0000, got {bad[0]!r}; latents of images"
-            " that were moved are not known by their id: label unedited subjects, or give a column seed"
+            f"{path}: expected ids of unedited images, SEED-0000, got {bad[0]!r}; the id of an edited image "
+            "does not give its latents: label unedited subjects, or add a column seed"
         )
     return np.array([int(match[1]) for match in matches if match], dtype=np.int64)
 

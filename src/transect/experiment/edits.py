@@ -137,7 +137,7 @@ class EditCheck:
         if not 0 <= self.redraw <= MOST_DRAWS:
             raise BadInput(f"--redraw: expected 0 to {MOST_DRAWS} further draws of a subject, got {self.redraw}")
         if self.identity is not None and Task(self.identity.task) is not Task.EMBEDDING:
-            raise BadInput(f"--check-identity: expected an embedding, got a {self.identity.task} target; give another")
+            raise BadInput(f"--check-identity: expected a target that embeds, got a {self.identity.task} target")
 
     @property
     def empty(self) -> bool:
@@ -233,7 +233,7 @@ def for_world(world: World, design: Design, check: EditCheck | None) -> EditChec
     if check is not None and check.redraw:
         what = "--latents" if isinstance(_generator(world), InvertedPhotographs) else "photographs"
         if what == "--latents" or photographs is not None:
-            raise BadInput(f"--redraw: expected none with {what}, since there is no other photograph to draw; drop it")
+            raise BadInput(f"--redraw does not apply to {what}, since there is no other photograph to draw; drop it")
     chosen = check if requested else EditCheck() if needed(world) else None
     if chosen is None:
         return None

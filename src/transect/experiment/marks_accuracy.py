@@ -70,9 +70,9 @@ class MarksSettings:
 
     def __post_init__(self) -> None:
         if self.subjects < _FEWEST:
-            raise BadInput(f"subjects: expected at least {_FEWEST}, got {self.subjects}; give more")
+            raise BadInput(f"subjects: expected at least {_FEWEST}, got {self.subjects}")
         if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise BadInput(f"threshold: expected a confidence from 0 to 1, got {self.threshold:g}; change it")
+            raise BadInput(f"threshold: expected a confidence from 0 to 1, got {self.threshold:g}")
 
 
 @final
@@ -186,7 +186,7 @@ class _Seen(NamedTuple):
 def measure_marks(settings: MarksSettings, *, quiet: bool = False) -> MarksFigures:
     """The finder's errors on those pictures. Raises as `open_marks`, `open_dataset` and `OwnMarks` do."""
     if settings.by is not None and settings.dataset is None:
-        raise BadInput(f"by: expected none for FaceWorld, whose groups are tones, got {settings.by!r}; leave it out")
+        raise BadInput(f"by: FaceWorld is grouped by skin tone, got {settings.by!r}; leave it out")
     labelled = None if settings.dataset is None else _opened(settings)
     finder = open_marks(settings.finder, labelled)
     described = finder.describe()
@@ -196,7 +196,7 @@ def measure_marks(settings: MarksSettings, *, quiet: bool = False) -> MarksFigur
     source = _of_faceworld(settings, finder) if labelled is None else _of_dataset(settings, finder, labelled)
     seen = _seen(source, threshold, quiet=quiet)
     if not seen.known.any():
-        raise BadInput(f"{source.name}: expected pictures whose marks are known, got none; name another data set")
+        raise BadInput(f"{source.name}: expected pictures whose marks are known, got none; choose another data set")
     measure, values = _main(seen)
     groups = [_group(_ALL, "", np.ones(len(seen.kept), np.bool_), seen, values, source.people)]
     for group, levels in source.levels.items():
@@ -223,8 +223,9 @@ def _opened(settings: MarksSettings) -> LabelledImages:
 
     if ":" not in str(settings.dataset):
         raise BadInput(
-            f"verify marks: expected READER:PATH of photographs whose marks are known, got {settings.dataset}; name the"
-            f" reader, as in folder:{settings.dataset}, or leave it out: FaceWorld's own faces are measured then"
+            "verify marks: expected READER:PATH of photographs whose marks are known, got "
+            f"{settings.dataset}; add the reader, as in folder:{settings.dataset}, or leave it out to measure "
+            "FaceWorld's own faces"
         )
     return open_dataset(str(settings.dataset), image_size=settings.image_size, labelled=False, strict=False)
 
@@ -255,9 +256,9 @@ def _of_dataset(settings: MarksSettings, finder: Finder, labelled: LabelledImage
         own = OwnMarks(labelled)
     except BadInput:
         raise BadInput(
-            f"verify marks: expected photographs with landmarks or masks, which are the truth, got {labelled.name}"
-            " without; name a data set with them (see: transect list datasets), or leave it out: FaceWorld's own faces"
-            " are measured then"
+            "verify marks: expected photographs with landmarks or masks, which are the truth, got "
+            f"{labelled.name} without; choose a data set with them (see: transect list datasets), or leave it "
+            "out to measure FaceWorld's own faces"
         ) from None
 
     def batches() -> Iterator[_Batch]:
@@ -278,7 +279,9 @@ def _levels(labelled: LabelledImages, by: str) -> tuple[str, ...]:
         return tuple(level or UNKNOWN for level in labelled.level_names(by).to_pylist())
     found = np.unique(values[np.isfinite(values)])
     if len(found) > MOST_LEVELS:
-        raise BadInput(f"by {by}: expected at most {MOST_LEVELS} levels, got {len(found)} numbers; name another label")
+        raise BadInput(
+            f"by {by}: expected at most {MOST_LEVELS} levels, got {len(found)} numbers; choose another label"
+        )
     return tuple(f"{value:g}" if np.isfinite(value) else UNKNOWN for value in values)
 
 

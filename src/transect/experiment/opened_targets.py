@@ -20,12 +20,12 @@ def check_names(names: Sequence[str], targets: int) -> tuple[str, ...]:
     cleaned = tuple(name.strip() for name in names)
     if cleaned and len(cleaned) != targets:
         raise BadInput(
-            f"--name: expected one name per target ({targets}), in their order, got {len(cleaned)}; give as many, or "
-            "leave the option out"
+            f"--name: expected one name per target ({targets}), in the same order, got {len(cleaned)}; give "
+            "as many, or leave the option out"
         )
     for name in cleaned:
         if not any(letter.isalnum() for letter in name):
-            raise BadInput(f"--name: expected a name with a letter or a digit, got {name!r}; write another")
+            raise BadInput(f"--name: expected a name with a letter or a digit, got {name!r}")
         if len(name) > LONGEST or not name.isprintable():
             raise BadInput(f"--name: expected one line of at most {LONGEST} characters, got {len(name)}; shorten it")
     folders = [slug(name) for name in cleaned]
@@ -72,6 +72,6 @@ def open_target(source: object, settings: Mapping[str, Any]) -> Target:
 
     if settings:
         unused = next(iter(settings))
-        raise BadInput(f"{source.question}: expected no {unused}, since the question says it; leave it out")
+        raise BadInput(f"{source.question}: the question sets {unused}; leave it out")
     question = question_set(source.questions).named(source.question)
     return ask(shared_object(source.source), question, coders_of(question, source.judge, source.scorers))

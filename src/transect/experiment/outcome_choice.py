@@ -89,7 +89,7 @@ def rehearse(target: Target, outcomes: Sequence[str], truth: Truth | None, attri
     positive_text = "" if positive is None else str(positive)
     number = whole_number(positive_text)
     if number is not None and number >= _MOST_CLASSES and not labels:
-        raise BadInput(f"positive: expected a class below {_MOST_CLASSES:,}, got {number:,}; name the positive class")
+        raise BadInput(f"positive: expected a class below {_MOST_CLASSES:,}, got {number:,}; give its name")
     width = len(labels) or (2 if number is None else number + 1)
     one_score = task in (Task.BINARY, Task.REGRESSION, Task.DETECTION)
     # A positive class that the target will name only in its predictions is accepted unchecked.
@@ -117,7 +117,7 @@ def chosen_rule(
         raise BadInput("--false-match-rate and --within need embedding targets and --vary: drop them, or set --task")
     stated = [target for target in embeds if threshold_of(target) is not None]
     if false_match_rate is not None and stated:
-        raise BadInput(f"{stated[0].name} has a threshold: expected it or --false-match-rate, got both; drop one")
+        raise BadInput(f"{stated[0].name} has a threshold: drop it or --false-match-rate")
     rule = Rule(None, false_match_rate, tuple(dict.fromkeys(within)))
     for target in stated:
         Rule(threshold_of(target), None, rule.within).check(design)

@@ -234,16 +234,16 @@ def embed(
     stored = [encoded_of({"path": cell} if isinstance(cell, str) else cell, root) for cell in cells]
     if all(picture is None for picture in stored):
         raise BadInput(
-            f"pictures {column!r}: expected bytes, or paths below {root}, in at least one row, got none; name another "
-            "column with --pictures"
+            f"pictures {column!r}: expected bytes, or paths below {root}, in at least one row, got none; "
+            "choose another column with --pictures"
         )
     points = (
         None if landmarks is None else of_lists(features.column(table, landmarks, "landmarks").to_pylist(), landmarks)
     )
     if points is None and wants_landmarks(target):
         raise BadInput(
-            f"{target.name}: expected landmarks to align faces by, got none; name their column with --landmarks, or "
-            "state landmarks = FILE in the preprocessing"
+            f"{target.name}: expected landmarks to align faces by, got none; give their column with "
+            "--landmarks, or set landmarks = FILE in the preprocessing"
         )
     asking = Asking(stored, column, target, limits, size, points)
     with ExitStack() as stack:

@@ -222,10 +222,7 @@ def _photographs(stored: GeneratorDescription, given: Given) -> World:
 def _generated(stored: GeneratorDescription, given: Given) -> World:
     facts = stored.facts
     if "background" in stored.photographs:
-        raise BadInput(
-            "expected images of the generator alone, got photographs put back outside a mask, which are not kept; run "
-            "the audit's own command again"
-        )
+        raise BadInput("images composited with --mask are not kept; run the audit's command again")
     name = given.files.get("generator") or _name(stored) or _stated(given, "generator")
     of_face_world = name.startswith("faceworld")
     size = facts.get("image_size") if of_face_world or name.startswith("photographs:") else None
@@ -362,7 +359,7 @@ def _edits(stored: EditsEntry, given: Given) -> EditCheck:
     def opened(facts: Mapping[str, object]) -> Target:
         target = open_target(TargetDescription(facts), given)
         if target is None:
-            raise BadInput(f"target {facts['name']} checks the images, and each call counts: give --budget CALLS")
+            raise BadInput(f"target {facts['name']} checks the images, and its calls are metered: give --budget CALLS")
         return target
 
     readers = {name: opened(facts) for name, facts in stored.attributes.items()}
@@ -394,7 +391,7 @@ def of_versions(folder: Path, was: Mapping[str, object], is_now: Mapping[str, ob
         first = others[0]
         raise BadInput(
             f"{folder}: expected {first.path} to be {in_words(first.was)} as in the run, got "
-            f"{in_words(first.is_now)}; use the Transect and the files of the run"
+            f"{in_words(first.is_now)}; use the version of Transect and the files of the run"
         )
     return tuple(Change(change.path, _text(change.was), _text(change.is_now)) for change in found)
 

@@ -52,7 +52,7 @@ def question_of(target: TargetLike, questions: str | Path | None, question: str 
     """The target that asks the model one question; the target itself without questions."""
     if questions is None:
         if question:
-            raise BadInput("--question: expected --questions with it, got none; add --questions FILE")
+            raise BadInput("--question needs --questions FILE")
         return target
     names = [each.name for each in question_set(questions)]
     if not question and len(names) > 1:
@@ -72,11 +72,10 @@ def outcome_of(target: Target, truth: str | None, wanted: str = "") -> str:
     possible = [each for each in offered(task, truth is not None, asked) if kind_of(each, task) == "yes or no"]
     if name not in possible:
         raise BadInput(
-            f"--outcome {name}: expected one that an image has or has not, got a number; choose from "
-            f"{', '.join(possible)}"
+            f"--outcome {name}: expected a yes-or-no outcome, got a number; choose from {', '.join(possible)}"
         )
     if truth is not None and name not in ("miss", "false_alarm", "error"):
-        raise BadInput(f"--truth {truth}: expected an outcome that it enters, got {name}; leave --truth out")
+        raise BadInput(f"--truth {truth}: outcome {name} does not use a truth; leave --truth out")
     return name
 
 
@@ -341,7 +340,7 @@ def _truth_and_outcome(world: World, target: Target, truth: str | None, wanted: 
         rehearse(target, (outcome,), stated, attributes)
         return stated, outcome
     if wanted:
-        raise BadInput(f"--outcome {wanted}: expected a model that answers in words, got another; leave --outcome out")
+        raise BadInput(f"--outcome {wanted} applies to models that answer in words; leave --outcome out")
     task = Task(target.task)
     if task in (Task.REGRESSION, Task.EMBEDDING):
         raise BadInput(f"a search needs answers that are right or wrong; {target.name} is a {task} target")
@@ -382,5 +381,5 @@ def _check_method(options: SearchOptions, goal: str) -> None:
     given = {"--alpha": alpha is not None, "--alpha-weighs": options.alpha_weighs != "diversity"}
     for option in (name for name, is_given in given.items() if is_given and method != "mcduff2019"):
         raise BadInput(
-            f"{option}: it applies to --method mcduff2019, got {method}; choose that method, or leave {option} out"
+            f"{option} applies to --method mcduff2019, got {method}; choose that method, or leave {option} out"
         )

@@ -41,8 +41,7 @@ def check_interpolation(pairs: int | None, targets: Sequence[Target], *, world: 
         return
     if not world:
         raise BadInput(
-            "--interpolate: expected --vary, --steps or --observe as well, whose world has latents to "
-            "interpolate between, got none; give one"
+            "--interpolate needs --vary, --steps or --observe, whose world has latents to interpolate between"
         )
     if not any(has_classes(target.task) for target in targets):
         raise BadInput(

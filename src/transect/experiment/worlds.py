@@ -32,10 +32,7 @@ def generator_of(
         members = "name, image_size, latent_dim, sample and render, attributes, read and set"
         raise BadInput(f"generator: expected a name, or an object with {members}, got {type(generator).__name__}")
     if not (image_size is None and population is None and device is None):
-        raise BadInput(
-            "generator: expected no image_size, population or device with a generator object, got some of them; set "
-            "them on the object"
-        )
+        raise BadInput("generator: an object has its own image_size, population and device; set them on the object")
     return generator
 
 
@@ -151,9 +148,7 @@ class WorldSettings:
                 opened = InvertedPhotographs.open(opened, latents, self.photographs, self.mask)
             return LearnedWorld(opened, read_directions(Path(directions)))
         if latents is not None:
-            raise BadInput(
-                "--latents: expected --directions FILE, along which photographs are edited, got none; give it"
-            )
+            raise BadInput("--latents needs --directions FILE, along which photographs are edited")
         if not (isinstance(opened, World) and opened.attributes):
             raise BadInput(
                 f"generator {opened.name}: expected attributes that can be set, got only latents; give --directions "

@@ -94,7 +94,7 @@ def _photographs(source: str, image_size: int | None, population: str | Path, de
 
     for option, value, only in (("population", population, "balanced"), ("device", device, "cpu")):
         if str(value) != only:
-            raise BadInput(f"--{option}: photographs have none, got {value}; leave it out")
+            raise BadInput(f"--{option} does not apply to photographs, got {value}; leave it out")
     reader, colon, place = source.partition(":")
     if not (reader and colon and place):
         lacks = "path" if colon else "reader"
@@ -119,7 +119,7 @@ def _option_of(source: str, name: str, wanted: str) -> tuple[str, str]:
     if not named or Path(source.partition(":")[2]).exists():  # a folder may be called so
         return source, ""
     if len(named) > 1 or not named[0]:
-        raise BadInput(f"{source}: expected {name} once, with {wanted}, got {query!r}; change it")
+        raise BadInput(f"{source}: expected {name} once, with {wanted}, got {query!r}")
     others = "&".join(option for option in options if not option.startswith(f"{name}="))
     return (f"{path}?{others}" if others else path), named[0]
 
@@ -134,14 +134,14 @@ def _file_of(name: str) -> tuple[Path, Options]:
         if option not in _OPTIONS:
             raise UnknownName("option of a StyleGAN2", option, _OPTIONS, "as in file.safetensors?label=3")
         if option in options:
-            raise BadInput(f"{option}: expected it once, got it again as {value!r}; leave one out")
+            raise BadInput(f"{option} is given twice, the second time as {value!r}; leave one out")
         options[option] = _READ.get(option, str)(value)
     return Path(path), cast("Options", options)
 
 
 def _label(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise BadInput(f"label: expected the whole number of a class, from 0, got {text!r}; change it")
+        raise BadInput(f"label: expected a class number of at least 0, got {text!r}")
     return int(text)
 
 
@@ -151,7 +151,7 @@ def _truncation(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise BadInput(f"truncation: expected a number from 0 to 1, got {text!r}; change it")
+        raise BadInput(f"truncation: expected a number from 0 to 1, got {text!r}")
     return value
 
 
@@ -160,7 +160,9 @@ _READ = {"label": _label, "truncation": _truncation}
 
 def _of_size(network: Generator, image_size: int | None, name: str) -> Generator:
     if image_size not in (None, network.image_size):
-        raise BadInput(f"{name}: expected its own size of {network.image_size} pixels, got {image_size}; leave it out")
+        raise BadInput(
+            f"image_size: {name} makes images of {network.image_size} pixels, got {image_size}; leave it out"
+        )
     return network
 
 
@@ -177,7 +179,7 @@ def _network(path: Path, device: str, options: Options) -> Generator:
     if model_files.metadata_of(path).get("architecture") == "progressive":
         if options:
             names = ", ".join(options)
-            raise BadInput(f"{path}: expected no options of a progressive GAN, got {names}; leave them out")
+            raise BadInput(f"{path}: a progressive GAN takes no options, got {names}; leave them out")
         from transect.generators.progressive.generator import Progressive
 
         return Progressive.from_file(path, device=device)

@@ -119,7 +119,7 @@ def _widths(tensors: dict[str, Tensor], name: str) -> list[int]:
     blocks = sum(key.endswith(".conv0.weight") for key in tensors)
     names = ["stem.weight", "head.bias", *(f"blocks.{index}.conv0.weight" for index in range(blocks))]
     if missing := [key for key in names if key not in tensors]:
-        raise BadInput(f"{name}: expected an encoder's {', '.join(missing)}, which the file lacks; name an encoder")
+        raise BadInput(f"{name}: expected an encoder's {', '.join(missing)}, which the file lacks; give an encoder")
     check_axes(tensors, name, 1, "head.bias")
     check_axes(tensors, name, 4, "stem.weight", *names[2:])
     return [len(tensors["stem.weight"]), *(len(tensors[key]) for key in names[2:])]

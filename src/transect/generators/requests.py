@@ -25,7 +25,7 @@ def requested_columns(
         if name not in known:
             raise UnknownName("attribute", name, known, hint)
     if both := [name for name in held if name in columns]:
-        raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
+        raise BadInput(f"{both[0]} is both set and held; drop one")
     return {name: _column(known[name], column, rows) for name, column in columns.items()}
 
 

@@ -132,7 +132,7 @@ def fit_encoder(
     """An encoder from `samples` images of the generator; the penalty is chosen on a fifth. w+: all layers alike."""
     check_space(generator, space)
     if samples < FEWEST:
-        raise BadInput(f"encoder samples: expected {FEWEST} or more, got {samples}; give more")
+        raise BadInput(f"encoder samples: expected at least {FEWEST}, got {samples}")
     single = "w" if space == "w+" else space
     codes = generator.sample(single, samples, seed)
     rows = []

@@ -65,14 +65,14 @@ class Search:
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.every < 1:
-            raise BadInput(f"steps: expected 1 or more, got {self.steps}; give more")
+            raise BadInput(f"steps: expected at least 1, got {self.steps}")
         for name, value in (("penalty", self.penalty), ("pixels", self.pixels)):
             if not (math.isfinite(value) and value >= 0):
-                raise BadInput(f"{name}: expected a number of 0 or more, got {value}; change it")
+                raise BadInput(f"{name}: expected at least 0, got {value}")
         if not 0 <= self.plateau < 1:
-            raise BadInput(f"plateau: expected a share from 0 to below 1, got {self.plateau}; change it")
+            raise BadInput(f"plateau: expected a share from 0 to below 1, got {self.plateau}")
         if not (math.isfinite(self.rate) and self.rate > 0):
-            raise BadInput(f"rate: expected a number above 0, got {self.rate}; change it")
+            raise BadInput(f"rate: expected a number above 0, got {self.rate}")
 
 
 @final
@@ -140,10 +140,11 @@ def invert(
     if pixels.ndim != 4 or pixels.shape[1:] != (size, size, 3) or pixels.dtype != np.uint8:
         actual = f"{pixels.dtype} {list(pixels.shape)}"
         raise BadInput(
-            f"images: expected uint8 [n, {size}, {size}, 3] for {generator.name}, got {actual}; fit them first"
+            f"images: expected uint8 [n, {size}, {size}, 3] for {generator.name}, got {actual}; crop and "
+            "resize them first"
         )
     if batch < 1:
-        raise BadInput(f"batch: expected 1 image or more, got {batch}; give more")
+        raise BadInput(f"batch: expected at least 1 image, got {batch}")
     parts = []
     for start in range(0, len(pixels), batch):
         rows = pixels[start : start + batch]

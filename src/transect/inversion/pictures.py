@@ -65,15 +65,17 @@ class Pictures:
         """A folder's files by name, a run's or data set's images by id, or pixels by row; none is decoded yet."""
         if is_dataset(images):
             if fit:
-                raise BadInput("--fit is of a folder's images, got a data set; write READER:PATH?crop=center instead")
+                raise BadInput(
+                    "--fit applies to a folder of images, got a data set; write READER:PATH?crop=center instead"
+                )
             return cls.of_dataset(open_dataset(str(images), image_size=size, labelled=False))
         if not isinstance(images, str | Path):
             return _of_pixels(images if isinstance(images, Images) else Images(images), size, fit)
         source = Path(images)
         if not source.is_dir():
             raise BadInput(
-                f"{source}: expected a folder of images or a run folder, found none; correct --images, or name a "
-                "data set as READER:PATH"
+                f"{source}: expected a folder of images or a run folder, found none; check --images, or give "
+                "a data set as READER:PATH"
             )
         if (source / "run.json").exists():
             return _of_run(source, size, fit)
@@ -206,7 +208,7 @@ def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
         if any(not pa.types.is_binary(table["image"].type) or table["image"].null_count for table in tables):
             raise KeyError("image")
     except (OSError, pa.ArrowException, KeyError) as error:
-        raise BadInput(f"{folder}: expected images of a run (id, image), found another ({words_of(error)})") from None
+        raise BadInput(f"{folder}: expected images of a run (id, image), got: {words_of(error)}") from None
     ids = [str(name) for table in tables for name in table["id"].to_pylist()]
     encoded = [bytes(content) for table in tables for content in table["image"].to_pylist()]
     if not ids:
@@ -238,8 +240,8 @@ class Backgrounds:
         if missing := [name for name in named if name not in places]:
             more = f" or {len(missing) - 1} others" if missing[1:] else ""
             raise BadInput(
-                f"--photographs {photographs}: expected the {len(ids)} photographs that were inverted, got none named "
-                f"{missing[0]}{more}; name their folder or data set"
+                f"--photographs {photographs}: expected the {len(ids)} photographs that were inverted, found "
+                f"none named {missing[0]}{more}; give their folder or data set"
             )
         region = open_mask(mask, Path(), labelled, [str(name) for name in named])
         opened = cls(pictures, tuple(places[str(name)] for name in named), region)
@@ -251,7 +253,7 @@ class Backgrounds:
         for subject, row in enumerate(self.rows):
             if not self.inside(subject).any():
                 raise BadInput(
-                    f"--mask: expected a pixel on {self.pictures.ids[row]}, got none; change the mask, or leave the "
+                    f"--mask covers no pixel of {self.pictures.ids[row]}; change the mask, or leave the "
                     "photograph out of the inversion"
                 )
 
@@ -335,8 +337,8 @@ class InvertedPhotographs:
         if wanted > self.subjects:
             lost = f" ({len(self.left_out):,} more failed)" if self.left_out else ""
             raise BadInput(
-                f"--latents {self.path}: expected at most {self.subjects:,} subjects, as many as photographs were"
-                f" inverted{lost}, got {wanted:,}; give --subjects {self.subjects}"
+                f"--latents {self.path}: expected at most {self.subjects:,} subjects, the number of inverted "
+                f"photographs{lost}, got {wanted:,}; give --subjects {self.subjects}"
             )
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:

@@ -141,9 +141,9 @@ def invertible(generator: object) -> Invertible:
     if isinstance(generator, Progressive) and not generator.attributes:
         return InvertibleNetwork(generator.generate, generator.latent_dim, generator.image_size, generator.name)
     raise BadInput(
-        f"generator {getattr(generator, 'name', type(generator).__name__)}: expected one that can be differentiated"
-        " (a file of a StyleGAN2, or of a progressive GAN without conditions, or an object with `codes`, `sample` and"
-        " `show`), got another"
+        f"generator {getattr(generator, 'name', type(generator).__name__)}: expected a differentiable one (a "
+        "file of a StyleGAN2, or of a progressive GAN without conditions, or an object with `codes`, "
+        "`sample` and `show`)"
     )
 
 

@@ -264,7 +264,7 @@ class TwinsRun:
         """What these settings mean, checked before anything is computed; as `transect.fit_twins` takes them."""
         check_size(size)
         if size < _SMALLEST:
-            raise BadInput(f"size: expected {_SMALLEST} pixels or more for a twin, got {size}; give more")
+            raise BadInput(f"size: expected at least {_SMALLEST} pixels for a twin, got {size}")
         labelled = open_dataset(str(images), labelled=False, strict=False) if is_dataset(images) else None
         pictures = Pictures.open(images, size) if labelled is None else Pictures.of_dataset(labelled, whole=True)
         finder = open_marks(marks, labelled) if isinstance(marks, str) else marks

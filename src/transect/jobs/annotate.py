@@ -161,7 +161,7 @@ class AnnotationProject(Result):
         """
         studies = self.studies()
         if empty := [study.name for study in studies if not study.rated] or ([] if studies else [str(self.run)]):
-            raise BadInput(f"{', '.join(empty)}: expected images with answers of raters, got none; have them rated")
+            raise BadInput(f"{', '.join(empty)}: expected images with answers from raters, found none; have them rated")
         entries = {
             study.name: StudyValidation.of_run(
                 rater_validation.of_generator(study, condition, quality, gates),
@@ -243,12 +243,12 @@ class AnnotationProject(Result):
         rated = {str(self.run): studies} | {other: annotate(other).studies(scale) for other in others}
         names = [Path(place).name for place in rated]
         if len(rated) <= len(others):
-            raise BadInput("--beside: expected each folder once, got one twice; leave it out")
+            raise BadInput("--beside: a folder is given twice; leave one out")
         sets: dict[str, Sequence[Rated]] = {}
         for place, of_place in rated.items():
             name = Path(place).name if names.count(Path(place).name) == 1 else place
             if not any(study.rated for study in of_place):
-                raise BadInput(f"--beside {place}: expected answers of raters, got none yet; collect answers")
+                raise BadInput(f"--beside {place}: expected answers from raters, found none yet; collect answers")
             sets |= {
                 f"{name} {study.name}" if len(of_place) > 1 else name: study.rated for study in of_place if study.rated
             }

@@ -112,7 +112,7 @@ class SampleData(Job[SampleNumbers]):
         """The files, all or none."""
         folder, people = Path(self.out), self.people
         if folder.exists() and (not folder.is_dir() or any(path.name != _UNFINISHED for path in folder.iterdir())):
-            raise BadInput(f"{folder}: expected a new or empty folder, found something in it; choose another")
+            raise BadInput(f"{folder} is not empty; choose another folder")
         recognized = people // 10
         with Progress("sample data", 2 * people + SHOTS * recognized, quiet=self.quiet) as progress:
             shown = people_of(people, self.seed, progress)

@@ -233,7 +233,7 @@ class Directions(Job[DirectionsNumbers]):
     ) -> tuple[Latents, Labels]:
         """Subjects that are labelled by truth, or by a target."""
         if self.options.labelled_by:
-            raise BadInput("--labelled-by is of a table's labels, got truth or a target; drop it")
+            raise BadInput("--labelled-by applies to labels in a table; drop it")
         count = generator.subjects if isinstance(generator, InvertedPhotographs) else self.subjects
         rows = generator.sample(population_design("", images=count, seed=self.seed).subject_seeds())
         if target is None:

@@ -184,7 +184,7 @@ def _ask(_: str, question: str, default: str, read: Callable[[str], T]) -> T:
 
 def _default(option: str, _: str, default: str, read: Callable[[str], T]) -> T:
     if not default:
-        raise BadInput(f"{option}: required, since there is no terminal to ask at; give it")
+        raise BadInput(f"{option} is required where there is no terminal to ask at")
     return read(default)
 
 
@@ -200,7 +200,7 @@ def _vary(text: str) -> tuple[str, ...]:
     try:
         words = shlex.split(text)
     except ValueError:
-        raise BadInput(f"--vary: expected quotes in pairs, got {text!r}; close or drop the quote") from None
+        raise BadInput(f"--vary: expected quotes that close, got {text!r}") from None
     parse_vary(words, ATTRIBUTES)
     return tuple(words)
 
@@ -215,7 +215,7 @@ def _truth(text: str) -> tuple[str, ...]:
 def _count(text: str) -> int:
     number = whole_number(text)
     if not number:
-        raise BadInput(f"subjects: expected a whole number of 1 or more, got {text[:40]!r}")
+        raise BadInput(f"subjects: expected a whole number of at least 1, got {text[:40]!r}")
     return number
 
 
@@ -261,9 +261,7 @@ class Init:
         options.check(self)
         file, questions = Path(self.file), self.questions or ""
         if file.exists() and not self.overwrite:
-            raise BadInput(
-                f"{file}: expected a new file, found one; choose another name, or replace it with --overwrite"
-            )
+            raise BadInput(f"{file} exists; choose another name, or replace it with --overwrite")
         target = self.target or ask("--target", "1/5 Which model? (see: transect list targets)", "", _known(questions))
         kinds = f"2/5 What kind of model is it? ({', '.join(presets.NAMES)})"
         if self.preset is None:

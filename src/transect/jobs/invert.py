@@ -162,7 +162,7 @@ class Invert(Job[InversionNumbers]):
         options, file = self.options, None if self.encoder is None else Path(self.encoder)
         for name in ("marks", "size"):
             if getattr(options, name) is not None:
-                raise BadInput(f"--{name} is of --generator {FACEWORLD}, got {self.generator}; leave it out")
+                raise BadInput(f"--{name} applies to --generator {FACEWORLD}, got {self.generator}; leave it out")
         model, named = opened(self.generator, self.device)
         check_space(invertible(model), self.space)
         start = self.start if file is None else "encoder"
@@ -179,9 +179,7 @@ class Invert(Job[InversionNumbers]):
 
         penalty, options, space = self.penalty, self.options, self.space
         if penalty and space != "w+":
-            raise BadInput(
-                f"penalty: expected none in space {space}, got {penalty:g}; it holds the layers of w+ together"
-            )
+            raise BadInput(f"penalty: expected none in space {space}, got {penalty:g}; it applies to w+")
         weight = (_DEFAULT_PENALTY if penalty is None else penalty) if space == "w+" else 0.0
         steps, mixed = STEPS[start] if self.steps is None else self.steps, options.precision == "mixed"
         return Search(space, weight, steps, options.pixel_weight, mixed=mixed, plateau=options.plateau)

@@ -101,7 +101,7 @@ class Encode(Job[EncodeNumbers]):
             open_encoder(file, network, space)
         elif options.encoder_samples < FEWEST:
             given = options.encoder_samples
-            raise BadInput(f"encoder_samples: expected {FEWEST} or more images to fit on, got {given}; give more")
+            raise BadInput(f"encoder_samples: expected at least {FEWEST} images, got {given}")
         pictures = Pictures.open(self.images, model.image_size, fit=self.fit)
         tools = space, self.device, options.distance, options.files, file, options.encoder_samples
         plan = ToolsPlan(model, named, *tools)

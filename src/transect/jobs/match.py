@@ -191,11 +191,9 @@ class Match(Job[MatchNumbers]):
             return
         out = Path(self.options.out)
         if out.resolve() in [Path(source).resolve() for source in inputs if isinstance(source, str | Path)]:
-            raise BadInput(
-                f"--out {out}: expected another file than those that are read, got one of them; name another"
-            )
+            raise BadInput(f"--out {out}: would overwrite an input; choose another file")
         if not out.parent.is_dir() or out.is_dir():
-            raise BadInput(f"--out {out}: expected a file name in a folder that exists; make {out.parent} first")
+            raise BadInput(f"--out {out}: expected a file name in an existing folder; create {out.parent} first")
 
     def content(self, numbers: MatchNumbers) -> Content:
         """The effect on the outcomes and what may lie behind it, balance, overlap, pairs, and who was refused."""

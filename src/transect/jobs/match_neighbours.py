@@ -245,11 +245,9 @@ class Neighbours(Job[NeighboursNumbers]):
         if not 1 <= self.k < images:
             raise BadInput(f"--k: expected 1 to {images - 1} neighbours, got {self.k}")
         if (self.second is None) != (self.second_threshold is None):
-            raise BadInput(
-                "expected --second FILE and --second-threshold together: the embedding and its largest distance"
-            )
+            raise BadInput("expected both --second (an embedding) and --second-threshold (its largest distance)")
         if self.queries is not None and self.queries < 1:
-            raise BadInput(f"--queries: expected 1 image or more, got {self.queries}")
+            raise BadInput(f"--queries: expected at least 1 image, got {self.queries}")
 
     def _sheets(self, examples: Sequence[Example], rows: pa.Table) -> tuple[bytes, ...]:
         if self.pictures is None:

@@ -170,8 +170,7 @@ class Readings(Job[ReadingsNumbers]):
         names = [*reader.names, "faces", "reason"]
         if taken := [self.prefix + name for name in names if self.prefix + name in photographs.rows.column_names]:
             raise BadInput(
-                f"images: expected no column {taken[0]!r} in the table, got one; give --prefix TEXT, which the names "
-                "of the readings then begin with"
+                f"images: the table already has a column {taken[0]!r}; give --prefix TEXT for the names of the readings"
             )
         answers, table = self._answers(photographs, reader), photographs.rows
         for name in names:
@@ -312,8 +311,8 @@ def _of_table(images: str | Path | TableLike | np.ndarray | Images, pictures: st
     stored = [encoded_of({"path": cell} if isinstance(cell, str) else cell, root) for cell in cells]
     if all(picture is None for picture in stored):
         raise BadInput(
-            f"pictures {pictures!r}: expected bytes, or paths below {root}, in at least one row, got none; name "
-            "another column with --pictures"
+            f"pictures {pictures!r}: expected bytes, or paths below {root}, in at least one row, got none; "
+            "choose another column with --pictures"
         )
     rows = table.drop_columns([pictures])
     first = [ID] if ID in rows.column_names else []

@@ -84,7 +84,7 @@ class Plan(Job[planning.Plan]):
         if self.pilot is not None:
             return self._from_pilot(Path(self.pilot))
         if self.base is None:
-            raise BadInput("expected --base, the rate at the first level, or --pilot, a finished run; give one")
+            raise BadInput("expected --base, the rate at the first level, or --pilot, a finished run")
         shared = planning.CORRELATION if self.correlation is None else self.correlation
         cells = 1 if self.cells is None else self.cells
         if self.margin is not None:

@@ -273,7 +273,7 @@ class Recognition(Job[RecognitionNumbers]):
         if (self.target is None) == (self.embeddings is None):
             raise BadInput("expected a TARGET with --pictures COLUMN, or --embeddings FILE: one of the two")
         if (self.target is None) != (self.pictures is None):
-            raise BadInput("--pictures names the column that a TARGET embeds: give both, or --embeddings FILE alone")
+            raise BadInput("--pictures names the column that a TARGET embeds: give both, or only --embeddings FILE")
         for threshold in thresholds:
             if not threshold > 0:
                 raise BadInput(f"--threshold: expected a distance above 0, got {threshold:g}")

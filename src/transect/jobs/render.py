@@ -133,7 +133,7 @@ class Render(Job[RenderNumbers]):
         plain = self.sheet.plain
         if plain and (self.data_set or not isinstance(world, LearnedWorld) or len(design.levels) != 1):
             raise BadInput(
-                "--plain: expected a sheet of one attribute that moves along fitted directions, got another; give "
+                "--plain applies to a sheet of one attribute that moves along fitted directions; give "
                 "--directions and one --vary, and no --data-set"
             )
         if self.data_set:

@@ -304,7 +304,7 @@ def _begin(again: Path) -> None:
 def _command(folder: Path, again: Path, given: Given, tolerance: float, *, quiet: bool) -> ReproduceNumbers:
     for option, value in (("--budget", given.budget), ("--target", given.targets)):
         if value:
-            raise BadInput(f"{option}: expected an audit, got what another command wrote; leave it out")
+            raise BadInput(f"{option} applies to audits; leave it out")
     words, models = words_of(folder, again, given.files, given.trust)
     _begin(again)
     call(words, models, quiet=quiet)
@@ -329,7 +329,7 @@ def _audit(folder: Path, again: Path, given: Given, tolerance: float, *, quiet: 
             stack.callback(rebuilt_audits.close, rebuilt[-1], given)
         metered = any(is_metered(target) for part in rebuilt for target in part.study.targets)
         if given.budget is not None and not metered:
-            raise BadInput("--budget: expected a target that counts its calls, the run has none; leave it out")
+            raise BadInput("--budget: the run has no metered target; leave it out")
         _begin(again)
         for part in rebuilt:
             rebuilt_audits.make(part, folder, again, quiet=quiet)
@@ -459,7 +459,7 @@ def _declared(job: str, folder: Path) -> Rerun:
 
 
 def _damaged(folder: Path, expected: str) -> BadInput:
-    return BadInput(f"{folder / command_record.FILE}: expected {expected}; put the file back")
+    return BadInput(f"{folder / command_record.FILE}: expected {expected}; restore the file")
 
 
 def _check_model(word: Word, folder: Path, trusted: Sequence[str]) -> None:
@@ -477,7 +477,7 @@ def _input(word: Word, folder: Path, files: Mapping[str, str | Path]) -> str | N
         return None
     if is_address(f"{word.before}{value}"):
         raise BadInput(
-            f"{folder}: its command reads {word.before}{value}, which a rerun does not open unasked; run the command "
+            f"{folder}: its command reads {word.before}{value}, which a rerun does not open; run the command "
             "yourself, with another folder"
         )
     if word.sha256:

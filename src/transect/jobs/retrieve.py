@@ -199,7 +199,7 @@ def texts_of(queries: str | Path | Sequence[str]) -> tuple[str, ...]:
     """
     texts = as_names(queries) if not isinstance(queries, Path) else _lines(queries)
     if twice := sorted({text for text in texts if texts.count(text) > 1}):
-        raise BadInput(f"queries: expected each once, got {twice[0]!r} twice; leave one out")
+        raise BadInput(f"queries: {twice[0]!r} is given twice; leave one out")
     if not texts or not all(text.strip() for text in texts):
         raise BadInput("queries: expected texts to search by, got none; write one in each line")
     return texts

@@ -201,7 +201,7 @@ class Search(Job[SearchNumbers]):
     def compute(self) -> SearchNumbers:
         """All calls, and what they show."""
         if self.dry_run:
-            raise BadInput("dry_run: expected it on the command line, as --dry-run, got it in Python; leave it out")
+            raise BadInput("dry_run applies to the command line; leave it out")
         if not self.quiet:
             announce(self.plan)
         try:

@@ -77,7 +77,7 @@ def command(context: typer.Context, json: Json = False, **given: object) -> None
         options |= on_command_line(context, {"timeout": wanted.timeout, "picture": wanted.picture})
         if options:
             names = ", ".join(f"--{name}" for name in options)
-            raise BadInput(f"{target} describes an HTTP API: expected no {names}; leave it out")
+            raise BadInput(f"{target} describes an HTTP API and takes no {names}; leave it out")
         _behind_address(wanted, json=json)
         return
     _local(wanted, options, required=bool(on_command_line(context, {"picture": wanted.picture})), json=json)

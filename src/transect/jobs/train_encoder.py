@@ -96,9 +96,9 @@ class TrainEncoder(Job[EncoderNumbers]):
 
         size, rate = self.image_size, self.rate
         if size < 16 or size & (size - 1):
-            raise BadInput(f"image_size: expected a power of two from 16, got {size}; choose 64")
+            raise BadInput(f"image_size: expected a power of two of at least 16, got {size}; choose 64")
         if not (math.isfinite(rate) and rate > 0):
-            raise BadInput(f"--rate: expected a number above 0, got {rate}; change it")
+            raise BadInput(f"--rate: expected a number above 0, got {rate}")
         if (processes := process_count()) > 1:
             raise BadInput(f"train encoder: expected one process, got {processes}; start it without accelerate launch")
 

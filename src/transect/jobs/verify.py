@@ -148,9 +148,9 @@ class Verify(Job[VerifyNumbers]):
             return VerifyNumbers(self.check, run=self._files())
         settings = self.settings or MarksSettings()
         if not isinstance(settings, MarksSettings):
-            raise BadInput(f"settings: expected MarksSettings, got {type(settings).__name__}; give those of the check")
+            raise BadInput(f"settings: expected MarksSettings, got {type(settings).__name__}")
         if self.key is not None or self.sign is not None:
-            raise BadInput("--key, --sign: expected none for marks, which nobody signs, got one; leave them out")
+            raise BadInput("--key and --sign do not apply to marks; leave them out")
         if self.run is not None:
             settings = replace(settings, dataset=str(self.run))
         return VerifyNumbers(self.check, marks=measure_marks(settings, quiet=self.quiet))
@@ -158,9 +158,9 @@ class Verify(Job[VerifyNumbers]):
     def _files(self) -> RunFiles:
         """A run's files compared with its manifest, which is signed where that is asked for."""
         if self.run is None:
-            raise BadInput("RUN: expected the folder of a run, got none; name it, as in: transect verify run runs/demo")
+            raise BadInput("RUN: expected the folder of a run, got none; for example: transect verify run runs/demo")
         if self.settings not in (None, MarksSettings()):
-            raise BadInput("--finder and its options: expected none for a run's files, got some; leave them out")
+            raise BadInput("--finder and its options do not apply to a run's files; leave them out")
         folder, key = working_folders.opened(self.run), None if self.key is None else Path(self.key)
         signature = "" if self.sign is None else working_folders.name_of(manifest.sign(folder, Path(self.sign)))
         unchecked = key is None and not signature and (folder / SIGNATURE).is_file()
@@ -179,7 +179,7 @@ class Verify(Job[VerifyNumbers]):
         if numbers.marks is not None:
             return _of_marks(numbers.marks)
         if numbers.run is None:
-            raise TypeError("numbers of a check have those of a run or of marks")
+            raise TypeError("expected the numbers of a run or of marks")
         said, table = numbers.run.headline(), numbers.run.table()
         return Content(
             title=table.title, answer=[said], table=table, terminal=[said, *([table] if table.records else [])]

@@ -39,12 +39,12 @@ class OwnMarks:
 
     def __init__(self, labelled: LabelledImages | None) -> None:
         if labelled is None:
-            raise BadInput("marks: expected a data set for its own marks, got none; name another finder")
+            raise BadInput("marks: expected a data set for its own marks, got none; choose another finder")
         drawn = labelled.path / FOLDER
         self._drawn = drawn if labelled.reader == _READER and drawn.is_dir() else None
         if labelled.points is None and self._drawn is None:
             raise BadInput(
-                f"{labelled.name}: expected a data set with landmarks or masks, got none; name another finder"
+                f"{labelled.name}: expected a data set with landmarks or masks, got none; choose another finder"
             )
         self._labelled = labelled
 
@@ -56,7 +56,7 @@ class OwnMarks:
     def find(self, pixels: UInt8[np.ndarray, "n h w 3"], rows: Int[np.ndarray, " n"] | None = None) -> Marks:
         """The marks of those rows on pictures fitted as the data set's are; confidence is 1 where there are any."""
         if rows is None or len(rows) != len(pixels):
-            raise BadInput("marks: expected the rows of the pictures in the data set, got others; give one of each")
+            raise BadInput("marks: expected one row of the data set for each picture")
         size = pixels.shape[1]
         if self._drawn is None:
             return Marks.of_points(self._points(rows, size), self._labelled.name)
@@ -72,7 +72,7 @@ class OwnMarks:
     def _points(self, rows: Int[np.ndarray, " n"], size: int) -> Float[np.ndarray, "n k 2"]:
         labelled = self._labelled
         if labelled.points is None:
-            raise BadInput(f"{labelled.name}: expected landmarks, got none; name another finder")
+            raise BadInput(f"{labelled.name}: expected landmarks, got none; choose another finder")
         found = [fitted_points(labelled.points[row], *self._stored(row), size, labelled.crop) for row in map(int, rows)]
         return np.array(found, dtype=np.float64).reshape(len(rows), *labelled.points.shape[1:])
 

@@ -58,7 +58,7 @@ def open_marks(text: str, labelled: LabelledImages | None = None) -> Finder:
         raise UnknownName("finder of marks", text, FINDERS)
     if kinds[kind] != bool(colon and file):
         wanted = f"{kind}:FILE" if kinds[kind] else kind
-        raise BadInput(f"marks: expected {wanted}, got {text!r}; change it")
+        raise BadInput(f"marks: expected {wanted}, got {text!r}")
     return _opened(kind, Path(file), labelled)
 
 

@@ -44,9 +44,9 @@ def _member(archive: zipfile.ZipFile, name: str, file: Path) -> bytes:
     found = [info for info in archive.infolist() if info.filename == name]
     if len(found) != 1:
         got = "none" if not found else f"{len(found)}"
-        raise BadInput(f"{file}: expected one {name} in the bundle, got {got}; name a face_landmarker.task")
+        raise BadInput(f"{file}: expected one {name} in the bundle, got {got}; give a face_landmarker.task")
     if found[0].file_size > LARGEST:
-        raise BadInput(f"{file}: expected {name} of at most {LARGEST >> 20} MiB, got a larger one; name another bundle")
+        raise BadInput(f"{file}: expected {name} of at most {LARGEST >> 20} MiB, got a larger one; use another bundle")
     with archive.open(found[0]) as stream:
         return stream.read(LARGEST)  # without a number it would unpack more than the directory says
 
@@ -82,12 +82,12 @@ class LiteRT:
             self._outputs = self._run.get_output_details()
         except (ValueError, RuntimeError) as error:
             raise BadInput(
-                f"{name}: expected a network that LiteRT runs, got another ({words_of(error, 100)}); name another file"
+                f"{name}: expected a network that LiteRT runs, got another ({words_of(error, 100)}); use another file"
             ) from None
         self.size = shape[1]
         self.shapes = tuple(tuple(map(int, each["shape"])) for each in self._outputs)
         if any(each["dtype"] != np.float32 for each in self._outputs):
-            raise BadInput(f"{name}: expected answers of 32-bit floats, got others; name another bundle")
+            raise BadInput(f"{name}: expected 32-bit float outputs; use another bundle")
 
     def _checked(self) -> tuple[int, ...]:
         """The shape of the one input."""
@@ -108,7 +108,7 @@ class LiteRT:
             try:
                 self._run.invoke()
             except RuntimeError as error:
-                raise BadInput(f"{self.name}: cannot be run ({words_of(error, 100)}); name another bundle") from None
+                raise BadInput(f"{self.name}: cannot be run ({words_of(error, 100)}); use another bundle") from None
             return tuple(np.array(self._run.get_tensor(each["index"])) for each in self._outputs)
 
 
@@ -164,7 +164,7 @@ class Look:
     def __init__(self, detector: LiteRT, landmarks: LiteRT) -> None:
         if detector.size not in geometry.GRIDS:
             sizes = " or ".join(f"{size}" for size in geometry.GRIDS)
-            raise BadInput(f"{detector.name}: expected an input of {sizes} pixels, got {detector.size}; name another")
+            raise BadInput(f"{detector.name}: expected an input of {sizes} pixels, got {detector.size}; choose another")
         self.detector, self.landmarks = detector, landmarks
         count = len(geometry.anchors(detector.size))
         self._numbers = _place(detector, {(1, count, geometry.NUMBERS)})
@@ -206,4 +206,4 @@ def _place(network: LiteRT, wanted: set[tuple[int, ...]]) -> int:
             return place
     names = " or ".join(f"{list(shape)}" for shape in sorted(wanted))
     got = ", ".join(f"{list(shape)}" for shape in network.shapes) or "none"
-    raise BadInput(f"{network.name}: expected an answer {names}, got {got}; name another bundle")
+    raise BadInput(f"{network.name}: expected an answer {names}, got {got}; use another bundle")

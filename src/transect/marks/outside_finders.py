@@ -47,7 +47,7 @@ class DlibMarks:
             raise BadInput(f"{file}: expected a model file of dlib's (shape_predictor), got {message}") from None
         found = int(self._predictor(np.zeros((64, 64, 3), np.uint8), dlib.rectangle(8, 8, 55, 55)).num_parts)
         if found != POINTS:
-            raise BadInput(f"{file}: expected a shape predictor of 68 points, got {found}; name another")
+            raise BadInput(f"{file}: expected a shape predictor of 68 points, got {found}; choose another")
         self.name, self._sha256 = f"dlib:{file.name}", model_files.sha256(file)
 
     def describe(self) -> dict[str, Any]:
@@ -124,10 +124,10 @@ class OnnxMarks:
         (entry, *more), self._file = self._session.get_inputs(), file
         shape = entry.shape
         if more or len(shape) != 4 or shape[1] != 3 or entry.type != "tensor(float)":
-            raise BadInput(f"{file}: expected one float input [n, 3, h, w], got {entry.type} {shape}; name another")
+            raise BadInput(f"{file}: expected one float input [n, 3, h, w], got {entry.type} {shape}; choose another")
         sides = [side if isinstance(side, int) else _SIZE for side in shape[2:]]
         if sides[0] != sides[1]:
-            raise BadInput(f"{file}: expected a square input, got {sides[0]} x {sides[1]}; name another")
+            raise BadInput(f"{file}: expected a square input, got {sides[0]} x {sides[1]}; choose another")
         self._input, self._size = entry.name, sides[0]
 
     def describe(self) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class OnnxMarks:
             raise BadInput(f"{self._file}: expected masks, got an error ({words_of(error, 100)})") from None
         if answer.ndim != 4 or answer.shape[1] != CLASSES or answer.shape[2] != answer.shape[3]:
             shape = list(answer.shape)
-            raise BadInput(f"{self._file}: expected a first output [n, {CLASSES}, s, s], got {shape}; name another")
+            raise BadInput(f"{self._file}: expected a first output [n, {CLASSES}, s, s], got {shape}; choose another")
         logits = answer[0].astype(np.float64)
         raised = np.exp(logits - logits.max(axis=0))
         return np.asarray(raised / raised.sum(axis=0))

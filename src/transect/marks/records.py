@@ -27,8 +27,8 @@ def five_points(points: Float[np.ndarray, "n k 2"]) -> Float[np.ndarray, "n 5 2"
     """Middles of the eyes, tip of the nose, corners of the mouth, of 5 or 68 points. Raises BadInput for others."""
     if points.shape[1] not in (_FIVE, POINTS):
         raise BadInput(
-            f"landmarks: expected 5 (eyes, tip of the nose, corners of the mouth) or 68 of each face, got "
-            f"{points.shape[1]}; give others"
+            "landmarks: expected 5 (eyes, tip of the nose, corners of the mouth) or 68 of each face, got "
+            f"{points.shape[1]}"
         )
     if points.shape[1] == _FIVE:
         return points

@@ -164,7 +164,7 @@ class Found:
 def load(path: Path = WEIGHTS) -> Taught:
     """The network of a file that tools/marks_network.py wrote; by default the one that ships."""
     with torch.inference_mode(False):
-        remedy = "leave the path out to take the one that ships"
+        remedy = "leave the path out to use the built-in one"
         taught = read_content(path, {KIND: _parse}, expected="a file of the network of marks", remedy=remedy)
     return Taught(taught.network, taught.bend, taught.slope, taught.threshold, model_files.sha256(path))
 
@@ -174,7 +174,7 @@ def _parse(arrays: Arrays, facts: Facts) -> Taught:
     if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
         raise ValueError("its weights are not finite")
     if json.loads(facts["masks"]) != list(MASKS):
-        raise ValueError("its masks are of other parts")
+        raise ValueError("its masks mark other parts")
     network = MarksNetwork().folded()
     network.load_state_dict(weights)
     bend, slope, threshold = (float(json.loads(facts[name])) for name in ("bend", "slope", "threshold"))

@@ -277,7 +277,7 @@ def _chosen(model: nn.Module, head: str) -> list[nn.Parameter]:
         chosen.append(pairs)  # of a star: they are of its last layer, too
     if not chosen:
         known = ", ".join(sorted({name.split(".")[0] for name, _ in model.named_parameters()}))
-        raise BadInput(f"head: expected the start of a parameter's name, got {head!r}; choose among {known}")
+        raise BadInput(f"head: expected the start of a parameter's name, got {head!r}; choose from {known}")
     return chosen
 
 

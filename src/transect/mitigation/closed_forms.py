@@ -46,7 +46,7 @@ def fit_eraser(x: Float[np.ndarray, "n d"], protected: Int[np.ndarray, " n"]) ->
     if len(classes) < 2:
         raise BadInput(f"protected: expected at least two classes, got {len(classes)}; there is nothing to erase")
     if len(x) != len(protected) or not np.isfinite(x).all():
-        raise BadInput(f"expected {len(protected)} rows of finite numbers, got {list(x.shape)} or NaN; fix them")
+        raise BadInput(f"expected {len(protected)} rows of finite numbers, got {list(x.shape)} or NaN")
     center = x.mean(axis=0)
     apart = x - center
     coded = (protected[:, None] == classes[None]).astype(np.float64)
@@ -76,14 +76,12 @@ def fit_thresholds(
     common = 0.5 if scores.min() >= 0 and scores.max() <= 1 else 0.0
     wanted = float((scores[counted] >= common).mean()) if rate is None else rate
     if not 0 <= wanted <= 1:
-        raise BadInput(f"rate: expected a share from 0 to 1, got {wanted:g}; no items count towards it, or change it")
+        raise BadInput(f"rate: expected a share from 0 to 1, got {wanted:g}; NaN means that no item counts towards it")
     values = {}
     for group_index in np.unique(group):
         group_scores = np.sort(scores[counted & (group == group_index)])[::-1]
         if not len(group_scores):
-            raise BadInput(
-                f"group {group_index}: expected items that count towards the {goal.replace('_', ' ')}, got none"
-            )
+            raise BadInput(f"group {group_index}: no items count towards the {goal.replace('_', ' ')}")
         yes = round(wanted * len(group_scores))
         values[int(group_index)] = float(group_scores[yes - 1]) if yes else float(np.nextafter(group_scores[0], np.inf))
     return values

@@ -85,7 +85,7 @@ def balanced_batches(
     classes = np.unique(protected[rows])
     if size % len(classes) or size < 2 * len(classes):
         least = 2 * len(classes)
-        raise BadInput(f"batch: expected a multiple of {len(classes)} classes from {least}, got {size}; change it")
+        raise BadInput(f"batch: expected a multiple of {len(classes)} classes from {least}, got {size}")
     chance, each = _generator(seed, epoch, 1), size // len(classes)
     count = -(-len(rows) // size)
     members = []

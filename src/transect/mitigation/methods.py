@@ -287,7 +287,7 @@ def _rba(method: Rba, setup: Setup, start: Fitted) -> Fitted:
 
 def _required(start: Fitted | None) -> Fitted:
     if start is None:
-        raise BadInput("start: expected a fitted model to start from, got none; fit that first")
+        raise BadInput("start: expected a fitted model to start from, got none; fit it first")
     return start
 
 
@@ -320,7 +320,7 @@ def _reader(network: nn.Module) -> Read:
 def _energies(network: nn.Module, outputs: Float[np.ndarray, "m o"]) -> Energies:
     parameters = pairs_of(network)
     if parameters is None:
-        raise BadInput(f"expected a network of labels and class together, got {type(network).__name__}; start from crf")
+        raise BadInput(f"expected a joint network of labels and class, got {type(network).__name__}; start from crf")
     pairs = parameters.detach().double().cpu().numpy()
     return Energies(outputs[:, : len(pairs)], outputs[:, len(pairs) :], pairs)
 

@@ -169,7 +169,7 @@ class SmallResNet(nn.Module):
     def __init__(self, outputs: int, widths: Sequence[int] = WIDTHS) -> None:
         super().__init__()
         if not widths or min(widths) < 1:
-            raise BadInput(f"widths: expected at least one number of channels from 1, got {list(widths)}; change it")
+            raise BadInput(f"widths: expected at least one number of channels of at least 1, got {list(widths)}")
         wide = min(widths) >= CHANNELS_LAST_FROM
         self._layout = torch.channels_last if wide else torch.contiguous_format  # a third faster on processors
         first = widths[0]
@@ -365,7 +365,7 @@ class Tap:
     def output(self) -> Tensor:
         """The last output [b, ...]. Raises BadInput where the module was not passed."""
         if self._seen is None:
-            raise BadInput(f"module {self.name}: expected to be used when the model runs, it was not; choose another")
+            raise BadInput(f"module {self.name} is not used when the model runs; choose another")
         return self._seen
 
     def __enter__(self) -> Tap:
@@ -376,7 +376,10 @@ class Tap:
 
     def _keep(self, _module: nn.Module, _inputs: object, output: object) -> None:
         if not isinstance(output, Tensor):
-            raise BadInput(f"module {self.name}: expected one tensor as output, got {type(output).__name__}; go deeper")
+            raise BadInput(
+                f"module {self.name}: expected one tensor as output, got {type(output).__name__}; choose a module "
+                "within it"
+            )
         self._seen = output
 
 

@@ -55,7 +55,7 @@ class Network(Strict):
     @model_validator(mode="after")
     def _complete(self) -> Network:
         if self.backbone is None and (self.pretrained is not None or self.weights is not None):
-            raise PydanticCustomError("backbone", "pretrained and weights need a backbone: name one")
+            raise PydanticCustomError("backbone", "pretrained and weights need a backbone: set one")
         return self
 
 
@@ -229,7 +229,7 @@ def _checked(config: Config, where: str) -> Config:
     """The request with `_ordered` mitigations. Raises BadInput for what cannot be used."""
     seeds = config.seeds
     if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
-        raise BadInput(f"{where}: seeds: expected different whole numbers from 0, got {list(seeds)}; fix them")
+        raise BadInput(f"{where}: seeds: expected different whole numbers of at least 0, got {list(seeds)}")
     if not config.attackers:
         raise BadInput(f"{where}: attackers: expected at least one, got none; name logistic, trees or mlp-2")
     return config.model_copy(update={"mitigations": _ordered(config.mitigations, where)})

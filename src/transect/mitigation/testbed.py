@@ -46,9 +46,9 @@ def questions_of(labels: Mapping[str, str], attributes: Sequence[Attribute], pro
     for name, question in labels.items():
         matches = _matching(question, attributes, asked) if EVERY in question else {name: question}
         if not matches:
-            raise BadInput(f"label {name!r}: expected {question!r} to match attributes, it matches none; change it")
+            raise BadInput(f"label {name!r}: expected {question!r} to match attributes, it matches none")
         if twice := sorted(questions.keys() & matches.keys()):
-            raise BadInput(f"labels: expected each once, got {twice[0]!r} twice; narrow a pattern")
+            raise BadInput(f"labels: {twice[0]!r} is selected twice; narrow a pattern")
         questions |= matches
     return questions
 
@@ -358,12 +358,12 @@ def tasks(
 ) -> tuple[TaskData, tuple[str, ...]]:
     """Labels and protected classes of pictures by questions; and what the classes are called."""
     if not labels:
-        raise BadInput("labels: expected at least one, got none; name the labels to learn")
+        raise BadInput("labels: expected at least one, got none; give the labels to learn")
     columns = []
     for name, question in labels.items():
         column, classes = codes(question, values, attributes)
         if len(classes) != 2 or len(np.unique(column)) != 2:
-            raise BadInput(f"label {name!r}: expected yes and no to occur, got {len(np.unique(column))} of {classes}")
+            raise BadInput(f"label {name!r}: expected both yes and no, got {len(np.unique(column))} of {classes}")
         columns.append(column == 1)
     groups, called = codes(protected, values, attributes, "data.protected")
     truth: Bool[np.ndarray, "n k"] = np.stack(columns, axis=1)
@@ -392,7 +392,7 @@ def open_bench(
     """
     opened: Any = open_source(source, size, population)
     if min(counts) < 2:
-        raise BadInput(f"train, check and test: expected at least 2 each, got {list(counts)}; change them")
+        raise BadInput(f"train, check and test: expected at least 2 each, got {list(counts)}")
     labels = questions_of(labels, opened.attributes, protected)
     left: dict[str, int] = {}
     subjects, regions, split = None, None, ""
@@ -411,7 +411,7 @@ def open_bench(
     train, check, test = np.split(np.arange(n), np.cumsum(counts)[:2])
     for name, rows in (("train", train), ("check", check), ("test", test)):
         if (lacking := data.classes - len(np.unique(data.protected[rows]))) > 0:
-            raise BadInput(f"{name}: expected every class of {protected}, {lacking} missing; take more pictures")
+            raise BadInput(f"{name}: expected every class of {protected}, {lacking} missing; use more pictures")
     if isinstance(opened, DrawsMasks):
         regions = WorldRegions(opened, latents)
     left = {reason: count for reason, count in left.items() if count}
@@ -465,8 +465,5 @@ def hidden_by(method: Hide, pictures: Pixels, regions: Regions | None) -> Hidden
     if method.region == FACE and not isinstance(regions, WorldRegions):
         regions = FoundFaces(pictures, method.detector or DETECTOR)
     if regions is None:
-        raise BadInput(
-            f"{method.name}: expected pictures whose regions are known, as those of faceworld or coco, got none; take "
-            'region = "face", or leave it out'
-        )
+        raise BadInput(f"{method.name}: the pictures have no known regions; use faceworld or coco, or region = 'face'")
     return HiddenPictures(pictures, regions, method.region, method.how)

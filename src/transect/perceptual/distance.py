@@ -162,7 +162,9 @@ def _convolutions(
                     f"{source}: {name}: expected shape {list(shape)}, got {actual}; give torchvision's vgg16"
                 )
             if not bool(torch.isfinite(tensor).all()):
-                raise BadInput(f"{source}: {name}: expected finite weights, found NaN or infinity; get the file again")
+                raise BadInput(
+                    f"{source}: {name}: expected finite weights, found NaN or infinity; download the file again"
+                )
             pair.append(tensor.float().to(device).requires_grad_(False))
         convolutions.append((pair[0], pair[1]))
     return convolutions

@@ -58,7 +58,7 @@ def answers_of(text: str) -> tuple[Answer, ...]:
     """
     entries = json.loads(text)
     if not entries or any(not isinstance(name, str) or type(levels) is not int for name, levels in entries):
-        raise ValueError("its answers are no list of names and numbers of levels")
+        raise ValueError("its answers must be a list of names and numbers of levels")
     return in_columns((name, levels) for name, levels in entries)
 
 
@@ -192,7 +192,7 @@ def load(path: Path = WEIGHTS, device: str = "cpu") -> Taught:
             path,
             {KIND: _parse},
             expected="a feature network's file",
-            remedy="leave the path out to take the one that ships",
+            remedy="leave the path out to use the built-in one",
         )
         return taught._replace(network=taught.network.to(device))
 

@@ -90,7 +90,7 @@ def precision_recall(real: np.ndarray, generated: np.ndarray, neighbours: int = 
     """
     first, other = _check_features(real, generated)
     if neighbours < 1:
-        raise BadInput(f"neighbours: expected 1 or more, got {neighbours}; the authors use {NEIGHBOURS}")
+        raise BadInput(f"neighbours: expected at least 1, got {neighbours}; the authors use {NEIGHBOURS}")
     if min(len(first), len(other)) <= neighbours:
         return float("nan"), float("nan")
     return _share_within(other, first, neighbours), _share_within(first, other, neighbours)
@@ -175,7 +175,7 @@ def judge(real: Generator, generated: Generator, images: int, *, device: str = "
     learned on FaceWorld, so that figures of other networks are on another scale. Raises BadInput for fewer than 200.
     """
     if images < FEWEST:
-        raise BadInput(f"images: expected at least {FEWEST}, got {images}; figures of fewer are unreliable")
+        raise BadInput(f"images: expected at least {FEWEST}, got {images}; results on fewer are unreliable")
     rows = [features_of(source, first, images, device) for source, first in ((real, 0), (real, images), (generated, 0))]
     return Judgement(*_figures(rows[0], rows[2]), images, SetDistances(*_figures(rows[0], rows[1])))
 

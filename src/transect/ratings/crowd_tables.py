@@ -86,7 +86,7 @@ def in_numbers(table: pa.Table, beside: Sequence[str], path: str) -> pa.Table:
         column = table[name]
         made = {name: column} if name in beside else _numbered(name, column)
         if twice := [each for each in made if each in columns]:
-            raise BadInput(f"{path}: expected every column once, got {twice[0]} twice; rename one")
+            raise BadInput(f"{path}: expected unique column names, got {twice[0]} twice; rename one")
         columns |= made
     return pa.table(columns).replace_schema_metadata(table.schema.metadata)
 

@@ -161,8 +161,8 @@ def entries_of(required: Required, generator: GeneratorDescription) -> list[Rate
         )
     if simulated := sum(entry.simulated for entry in entries):
         raise BadInput(
-            f"{_OPTION} {required.path}: expected answers of people, got {simulated:,} of simulated raters; "
-            f"{HAVE_RATED}"
+            f"{_OPTION} {required.path}: expected answers from people, got {simulated:,} from simulated "
+            f"raters; {HAVE_RATED}"
         )
     return entries
 

@@ -72,10 +72,7 @@ def aligned(table: pa.Table, path: str, ids: Sequence[str]) -> tuple[Columns, tu
     """Columns of the table in the order of the ids, NaN for an image that has no row; ids of no image."""
     named = [str(image) for image in table[ID].to_pylist()]
     if len(set(named)) < len(named):
-        raise BadInput(
-            f"{path}: expected every id once, got some twice; average an image's ratings, or give single answers as "
-            "--ratings"
-        )
+        raise BadInput(f"{path}: expected unique ids; average an image's ratings, or give single answers as --ratings")
     rows, unknown = _images_of(named, ids, path)
     attributes, values = read_columns(table.drop_columns([ID]))
     ratings = np.full((len(ids), len(attributes)), np.nan)
@@ -352,7 +349,7 @@ def _rows_by_run(folder: Path, runs: Sequence[Path], table: pa.Table, path: str)
     named = [str(study) for study in table[STUDY].to_pylist()]
     called = {run: run.name for run in runs} or {folder: FinishedRun(folder).spec.name}
     if runs and (others := sorted(set(named) - set(called.values()))):
-        raise BadInput(f"{path}: expected studies {', '.join(called.values())}, got {', '.join(others[:3])}; fix them")
+        raise BadInput(f"{path}: expected studies {', '.join(called.values())}, got {', '.join(others[:3])}")
     for run, name in called.items():
         rows = table.filter(pa.array([study == name for study in named], pa.bool_())).drop_columns([STUDY])
         # A column without answers about a study's images is no rating of them.
@@ -361,7 +358,7 @@ def _rows_by_run(folder: Path, runs: Sequence[Path], table: pa.Table, path: str)
             rows = questions_for_study(rows, name)
             yield run, rows if runs else _counting(rows, Counter(study for study in named if study != name))
         elif not runs:
-            raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}; fix it")
+            raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}")
 
 
 def _counting(rows: pa.Table, others: Mapping[str, int]) -> pa.Table:
@@ -442,8 +439,8 @@ def check_published(columns: Mapping[str, Float[np.ndarray, " n"]], rules: Seque
         return
     got = f"no {', '.join(missing)}" if missing else f"other values of {', '.join(wide)}"
     raise BadInput(
-        f"--prune {PUBLISHED}: expected mean ratings from 0 to 1 of {', '.join(names)}, as in the paper, got {got}; "
-        "add or scale those columns (--scale unit of transect annotate), or state your own rules"
+        f"--prune {PUBLISHED}: expected mean ratings from 0 to 1 of {', '.join(names)}, as in the paper, got "
+        f"{got}; add or scale those columns (--scale unit of transect annotate), or write your own rules"
     )
 
 

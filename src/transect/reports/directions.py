@@ -101,7 +101,7 @@ class DirectionsNumbers:
         try:
             write_directions(Path(out), fitted)
         except RunFolderError as error:
-            raise BadInput(f"{out}: expected a file that can be written, got: {words_of(error)}") from None
+            raise BadInput(f"{out}: cannot be written: {words_of(error)}") from None
         return cls.of(replace(fitted, sha256=model_files.sha256(Path(out))), notes, str(out))
 
     def headline(self) -> str:

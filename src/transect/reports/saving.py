@@ -450,7 +450,7 @@ def saved_figures(page: str) -> list[SavedFigure]:
         try:
             text = base64.b64decode(encoded, validate=True).decode("utf-8")
         except ValueError:
-            raise BadInput(f"{name}: expected a figure of Transect, got a broken one; write the page again") from None
+            raise BadInput(f"{name}: expected a Transect figure, got a broken one; write the page again") from None
         if kind == _CSV and found:
             found[-1] = replace(found[-1], csv=text)
         elif kind == _SVG:
@@ -477,7 +477,7 @@ def _check(name: str, svg: str) -> None:
     unsafe = any(key.startswith("on") or key.endswith("href") for key in names) or any("url(" in text for text in texts)
     unsafe = unsafe or "\\" in styles or "@import" in styles.lower()
     if not found or unsafe or kinds - _ELEMENTS:
-        raise BadInput(f"{name}: expected a figure of Transect, got another picture; write the page again")
+        raise BadInput(f"{name}: expected a Transect figure, got another picture; write the page again")
 
 
 def _slug(words: str) -> str:

@@ -47,11 +47,11 @@ def checked(address: str | Path) -> str:
     if "@" in name or any("@" in part for part in segments):
         raise _refused(scheme, "without credentials", "one with '@'", f"give them {_CREDENTIALS[scheme]}")
     if "?" in rest or "#" in rest:
-        raise _refused(scheme, "of a bucket and a path alone", "one with a query", "give keys in the environment")
+        raise _refused(scheme, "with a bucket and a path only", "one with a query", "give keys in the environment")
     if not name:
-        raise _refused(scheme, f"as {scheme}://bucket/path", "none of a bucket", "name it after two slashes")
+        raise _refused(scheme, f"as {scheme}://bucket/path", "one without a bucket", "add it after two slashes")
     if not _HOST.fullmatch(name):
-        raise _refused(scheme, f"as {scheme}://bucket/path", "another name of a bucket", "correct it")
+        raise _refused(scheme, f"as {scheme}://bucket/path", "an invalid bucket name", "correct it")
     if any(part in ("", ".", "..") or not _SEGMENT.fullmatch(part) for part in segments):
         raise _refused(scheme, f"as {scheme}://bucket/path", "another path", "use letters, digits, '-', '_' and '.'")
     return f"{scheme}://{'/'.join([host, *segments])}"

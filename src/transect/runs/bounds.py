@@ -85,7 +85,7 @@ def check(name: str, size: int, needed: int) -> None:
     if needed > allowed(size):
         raise BadInput(
             f"{name}: expected content of at most {_shown(allowed(size))} in a file of {_shown(size)}, got "
-            f"{_shown(needed)}: it may be a bomb; if you trust it, set {VARIABLE} to more"
+            f"{_shown(needed)}: it may be a decompression bomb; if you trust it, set {VARIABLE} to more"
         )
 
 
@@ -105,7 +105,7 @@ def check_archive(path: Path, *, stored: bool = False) -> None:
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
         raise BadInput(f"{path}: expected entries without a password, found encrypted ones; save the file without")
     if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
-        raise BadInput(f"{path}: expected entries stored or deflated, found others (a zip bomb?): pack it again")
+        raise BadInput(f"{path}: expected entries stored or deflated, found others (zip bomb?): pack it again")
     if stored and any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise BadInput(f"{path}: expected entries as PyTorch stores them, found compressed ones; it may be a zip bomb")
 
@@ -246,8 +246,8 @@ def check_rows(name: str, size: int, rows: int) -> None:
     most = allowed(size) // ROW
     if rows > most:
         raise BadInput(
-            f"{name}: expected at most {most} rows in a file of {_shown(size)}, got {rows}: it may be a bomb; if you "
-            f"trust it, set {VARIABLE} to more"
+            f"{name}: expected at most {most} rows in a file of {_shown(size)}, got {rows}: it may be a "
+            f"decompression bomb; if you trust it, set {VARIABLE} to more"
         )
 
 

@@ -98,8 +98,8 @@ def landmarks(world: World, latents: Latents) -> Float[np.ndarray, "n k 2"]:
     points = known(latents) if callable(known) else None
     if points is None:
         raise BadInput(
-            f"align: expected landmarks from {world.name}, which has none; state landmarks = FILE, dlib's shape "
-            "predictor of 68 points, in the preprocessing"
+            f"align: {world.name} has no landmarks; set landmarks = FILE, dlib's shape predictor of 68 "
+            "points, in the preprocessing"
         )
     return np.asarray(points, dtype=np.float64)
 

@@ -281,11 +281,11 @@ def _table(name: str, was: Path, is_now: Path, files: list[str], tolerance: floa
     except (OSError, ValueError) as error:
         if isinstance(error, BadInput):
             raise
-        raise BadInput(f"{first}: expected a file that the run wrote, got a damaged one; put it back") from None
+        raise BadInput(f"{first}: expected a file that the run wrote, got a damaged one; restore it") from None
 
 
 def _numbers(path: Path) -> object:
-    return _of_the_job(read_json(path, "a file of numbers", "put back the file that the run wrote"))
+    return _of_the_job(read_json(path, "a file of numbers", "restore the file that the run wrote"))
 
 
 def _of_the_job(value: object) -> Any:

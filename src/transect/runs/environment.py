@@ -43,8 +43,8 @@ def check_torchvision() -> None:
         return
     except Exception as error:
         raise BadInput(
-            f"torchvision: expected one that fits PyTorch {torch.__version__}, got: {words_of(error, 120)}; install "
-            "one that fits, or run: pip uninstall torchvision"
+            f"torchvision does not fit PyTorch {torch.__version__}: {words_of(error, 120)}; install one that "
+            "fits, or run: pip uninstall torchvision"
         ) from None
 
 

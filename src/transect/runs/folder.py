@@ -345,14 +345,14 @@ def _stored(path: Path) -> tuple[dict[str, Any], str]:
         raise BadInput(f"{path} is not a run folder: expected a run.json in it") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunFolderError(
-            f"{record} does not read as a run's spec ({words_of(error)}): choose another --out"
+            f"{record} is not a valid record of a run ({words_of(error)}): choose another --out"
         ) from error
     try:
         unchanged = stated == spec_hash(body)
     except ValueError:  # NaN, which no run writes
         unchanged = False
     if not unchanged:
-        raise RunFolderError(f"{record} was changed after it was written: put it back, or choose another --out")
+        raise RunFolderError(f"{record} was changed after it was written: restore it, or choose another --out")
     return body, stated
 
 

@@ -72,8 +72,8 @@ def questions_of(table: pa.Table) -> dict[str, RatedQuestion]:
     except (ValueError, AttributeError, BadInput) as error:
         reason = words_of(error)
         raise BadInput(
-            f"ratings: expected questions as transect annotate export writes them into {QUESTIONS_KEY.decode()}, got "
-            f"others ({reason:.80}); export them again"
+            f"ratings: expected questions in {QUESTIONS_KEY.decode()}, as transect annotate export writes "
+            f"them ({reason:.80}); export them again"
         ) from None
 
 

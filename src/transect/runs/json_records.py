@@ -170,7 +170,7 @@ def record_in(path: Path, kind: type[R]) -> R:
     try:
         return record_of(kind, loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, BadInput) as error:
-        raise BadInput(f"{path}: {words_of(error)}: put back the file that the run wrote") from None
+        raise BadInput(f"{path}: {words_of(error)}: restore the file that the run wrote") from None
 
 
 @cache

@@ -58,8 +58,7 @@ def runs_of(folder: Path) -> list[Path]:
     for place in (*studies, *(run / CONTROL for run in (folder, *studies)), folder / INTERPOLATION):
         if (place / "images").is_dir() and not is_one_run(place):
             raise RunFolderError(
-                f"{place} holds parts of a run, but no run.json, without which it is left out: put the file back, or "
-                "move the folder away"
+                f"{place} holds parts of a run, but no run.json: restore the file, or move the folder away"
             )
     return runs
 

@@ -57,8 +57,8 @@ class Claim:
         elif store.create(self._name, _content_of(secrets.token_hex(16), 0)) is not None:
             store.delete(self._name)
             raise RunFolderError(
-                f"{store.place(self._place)}: expected storage that writes on a condition (If-None-Match), got one "
-                "that overwrites; choose a folder of this machine, and copy it there"
+                f"{store.place(self._place)}: expected storage with conditional writes (If-None-Match); write "
+                "to a local folder and copy it there"
             )
         self._thread.start()
 
@@ -67,8 +67,8 @@ class Claim:
         late = time.monotonic() - self._seen > DEAD
         if (self._lost or late) and self.covers(name):
             raise RunFolderError(
-                f"{self._mount.store.place(self._place)}: this run gave no sign of life for {DEAD:g} s, and another "
-                "may have taken it over; finished parts are kept: rerun the command when no other run writes here"
+                f"{self._mount.store.place(self._place)}: no sign of life for {DEAD:g} s, so another run may "
+                "have taken over; finished parts are kept: rerun when no other run writes here"
             )
 
     def covers(self, name: str) -> bool:

@@ -133,7 +133,7 @@ def sign(folder: Path, key: Path) -> Path:
             if names
         ]
         raise BadInput(
-            f"{folder}: expected the files of its manifest, got {', '.join(faults)}; put them back, or rerun the audit"
+            f"{folder}: expected the files of its manifest, got {', '.join(faults)}; restore them or rerun it"
         )
     signature = private.sign(_PURPOSE + (folder / MANIFEST).read_bytes())
     write_atomically(folder / SIGNATURE, signature.hex() + "\n")
@@ -215,7 +215,7 @@ def _key(path: Path, half: str) -> Any:
         try:
             key = getattr(serialization, f"load_{form}_{half}_key")(content, **options)
         except TypeError:  # its passphrase is not given
-            raise BadInput(f"{path}: expected a key without a passphrase, got one with it; {advice}") from None
+            raise BadInput(f"{path}: expected a key without a passphrase, got an encrypted one; {advice}") from None
         except (ValueError, UnsupportedAlgorithm):
             continue
         if isinstance(key, getattr(ed25519, f"Ed25519{half.capitalize()}Key")):

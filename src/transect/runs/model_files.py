@@ -46,7 +46,9 @@ def check_readable(path: Path) -> Path:
     except FileNotFoundError:
         raise BadInput(f"model file {path}: expected a file, found none: check the path") from None
     except OSError as error:
-        raise BadInput(f"model file {path}: cannot be read ({words_of(error)}): check path and permissions") from None
+        raise BadInput(
+            f"model file {path}: cannot be read ({words_of(error)}): check its path and permissions"
+        ) from None
 
 
 def sha256(path: Path) -> str:
@@ -72,8 +74,8 @@ def check_unchanged(stamps: Mapping[Path, Stamp]) -> None:
             same = False
         if not same:
             raise TargetChanged(
-                f"model file {path}: changed while a run read it: one run asks one model; restore the file and rerun "
-                "the command to resume, or choose another --out"
+                f"model file {path}: changed while a run read it; restore it and rerun the command to resume, "
+                "or choose another --out"
             )
 
 
@@ -297,8 +299,7 @@ def read_tensors(path: Path) -> object:
             return torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged or hostile file makes the reader fail in any way
         raise BadInput(
-            f"{path}: holds more than tensors, or is damaged ({refused_by_torch(error)}): save model.state_dict(), or "
-            "use safetensors"
+            f"{path}: holds more than tensors or is damaged ({refused_by_torch(error)}): save model.state_dict()"
         ) from None
 
 
@@ -311,7 +312,7 @@ def refused_by_torch(error: Exception) -> str:
     'no reader understands it'
     """
     named = re.search(r"(?:GLOBAL|global:?|class:?) ([\w.]*\.\w+)", one_line(str(error)))
-    return f"a call of {named[1]}, which is not run" if named else "no reader understands it"
+    return f"a call of {named[1]}, which is not executed" if named else "no reader accepts it"
 
 
 def check_weights(

@@ -76,8 +76,8 @@ def _check_place(file: Path, root: Path) -> None:
 def _check_settings(file: Path, content: Mapping[str, object]) -> None:
     if named := next((key for key in _CODE if key in content), ""):
         raise BadInput(
-            f"{file}: expected settings alone, got {named}, which names code of the model's own, and that is never "
-            "run; wrap the model in a Python function"
+            f"{file}: expected only settings, got custom code in {named}, which is never run; wrap the model "
+            "in a function"
         )
     for name in _weights(content):
         if not _is_plain(name) or not name.endswith(_WEIGHTS):
@@ -89,7 +89,7 @@ def _check_settings(file: Path, content: Mapping[str, object]) -> None:
             raise BadInput(f"{file}: expected {name} next to it, found none; copy or save the model again")
     for name in (name for key in _LISTS for name in _listed(file, content, key)):
         if not _is_plain(name):
-            raise BadInput(f"{file}: expected names of files beside it, got {name!r:.80}; save the model again")
+            raise BadInput(f"{file}: expected names of files in its folder, got {name!r:.80}; save the model again")
     for body in (content.get(key) for key in _BODIES):
         if isinstance(body, str) and (body.startswith("local-dir:") or ("/" in body and _exists(body))):
             raise BadInput(f"{file}: expected a kind of network, got the folder {body!r:.80}; save the model again")

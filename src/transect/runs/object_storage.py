@@ -231,7 +231,7 @@ def reason(error: BaseException) -> str:
     if code and code[1] == "NoSuchBucket":
         return _NO_BUCKET
     if (code and code[1] in _CREDENTIALS) or type(error).__name__ in _REFUSED:
-        return "the storage refuses access; check the credentials in the environment and what they allow"
+        return "the storage refuses access; check the credentials in the environment and their permissions"
     said = ", ".join([*([code[1]] if code else []), *([f"status {status[1]}"] if status else [])])
     if said:
         return f"the storage answered with an error ({said}); try again later"

@@ -60,7 +60,7 @@ def check_part(table: str, rows: pa.Table, wanted: Callable[[str], bool] = lambd
     numbers = [field.type for field in rows.schema if checks and field.name.startswith(_NUMBERS)]
     kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
     if not all(any(is_of_kind(kind) for is_of_kind in kinds) for kind in numbers):
-        raise CorruptedPart("an attribute that is no number")
+        raise CorruptedPart("an attribute that is not a number")
 
 
 def part_of(folder: Path, table: str, index: int) -> Path:
@@ -140,4 +140,4 @@ def narrowed(rows: pa.Table, *, only: Collection[str] = (), without: Collection[
 
 def _corrupted(path: Path) -> CorruptedPart:
     advice = "delete that file and rerun the command; only this part is made again"
-    return CorruptedPart(f"{working_folders.name_of(path)} does not read back as it was written: {advice}")
+    return CorruptedPart(f"{working_folders.name_of(path)} is damaged: {advice}")

@@ -129,8 +129,8 @@ def _check_file(path: Path, name: str) -> None:
 def _check_pixels(width: int, height: int, name: str) -> None:
     if max(width, height) > LARGEST_SIDE or width * height > MOST_PIXELS:
         raise BadInput(
-            f"{name}: expected at most {LARGEST_SIDE:,} pixels a side and {MOST_PIXELS:,} in all, got {width} x "
-            f"{height}; make it smaller, or drop it"
+            f"{name}: expected at most {LARGEST_SIDE:,} pixels a side and {MOST_PIXELS:,} in all, got {width} "
+            f"x {height}; resize or drop it"
         )
 
 

@@ -127,7 +127,7 @@ def read(folder: Path) -> ReportSettings:
         check_thresholds(settings.at_thresholds)
     except (OSError, ValueError, BadInput) as error:
         raise BadInput(
-            f"{path}: expected settings of a report, got others ({reason_of(error)}); delete it, and give them again"
+            f"{path}: cannot be read as a report's settings ({reason_of(error)}); delete it, and give them again"
         ) from None
     return settings
 
@@ -172,9 +172,9 @@ def parse_bins(texts: Sequence[str], observed: Mapping[str, Attribute]) -> dict[
     for text in texts:
         name, _, values = text.partition("=")
         if name in bins:
-            raise BadInput(f"--bins {name}: expected the attribute once, got it twice; write for example age=30,50")
+            raise BadInput(f"--bins {name}: given twice; write, for example, age=30,50")
         if name not in observed:
-            raise UnknownName("attribute", name, observed, hint="--bins takes observed attributes; set levels stay")
+            raise UnknownName("attribute", name, observed, hint="--bins takes observed attributes, not set levels")
         bins[name] = _checked_points(observed[name], _points_of(text, values))
     return bins
 
@@ -194,7 +194,7 @@ def _checked_points(attribute: Attribute, points: tuple[float, ...]) -> tuple[fl
     if not inside or any(after <= before for before, after in itertools.pairwise(points)):
         listed = ",".join(f"{point:g}" for point in points)
         raise BadInput(
-            f"--bins {attribute.name}={listed}: expected rising numbers above {low:g} and up to {high:g}; change them"
+            f"--bins {attribute.name}={listed}: expected increasing numbers above {low:g} and up to {high:g}"
         )
     return points
 
@@ -212,10 +212,7 @@ def check_boundary(band: tuple[float, float] | None) -> tuple[float, float] | No
 def check_boundary_has_steps(stepped: bool) -> None:
     """Raises BadInput where nothing moves in steps λ, which alone start at a subject's own image."""
     if not stepped:
-        raise BadInput(
-            "--boundary: expected attributes moved in steps, which begin at each subject's own image, got none; give "
-            "--steps to the audit, or leave --boundary out"
-        )
+        raise BadInput("--boundary applies to attributes moved in steps; audit with --steps, or leave it out")
 
 
 def check_covariates(names: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
@@ -252,10 +249,10 @@ def check_error_conditions(names: Sequence[str], known: Sequence[Collection[str]
             )
     if len(chosen) > MOST_CONDITIONS:
         raise BadInput(
-            f"--by: expected at most {MOST_CONDITIONS} attributes, got {len(chosen)}; their combinations hold too few"
+            f"--by: expected at most {MOST_CONDITIONS} attributes, got {len(chosen)}, too many for the images"
         )
     if chosen and not any(set(chosen) <= set(attributes) for attributes in known):
-        raise BadInput(f"--by: expected one study that has all of {', '.join(chosen)}, got none; name fewer")
+        raise BadInput(f"--by: expected one study that has all of {', '.join(chosen)}, got none; use fewer")
     return chosen
 
 
@@ -274,5 +271,5 @@ def check_thresholds(stated: Sequence[float]) -> tuple[float, ...]:
     """The thresholds, once each. Raises BadInput for one that is not finite."""
     thresholds = tuple(dict.fromkeys(map(float, stated)))
     if not all(map(math.isfinite, thresholds)):
-        raise BadInput(f"--at-threshold: expected scores as numbers, got {', '.join(map(str, thresholds))}; change it")
+        raise BadInput(f"--at-threshold: expected scores as numbers, got {', '.join(map(str, thresholds))}")
     return thresholds

@@ -70,7 +70,7 @@ def _fault(reason: str) -> str:
         return f"expected a comma after a closing quote, got more text; {_QUOTES}"
     if "end of data" in reason:
         return f"expected a closing quote, got the end of the file; {_QUOTES}"
-    return f"expected a row of CSV, got one that no reader takes; {_QUOTES}"
+    return f"expected a row of CSV, got one that no reader accepts; {_QUOTES}"
 
 
 def records_of(
@@ -82,7 +82,7 @@ def records_of(
         return []
     head = rows[0][1]
     if len(set(head)) < len(head):
-        raise BadInput(f"{name}: expected every column once, got {', '.join(head)}; rename one")
+        raise BadInput(f"{name}: expected unique column names, got {', '.join(head)}; rename one")
     return [(line, dict(zip(head, row, strict=True))) for line, row in rows[1:]]
 
 
@@ -129,9 +129,7 @@ def _check(row: list[str], head: list[str] | None, where: str, end: int, breaks:
     names = head or row
     broken = [name for name, field in zip(names, row, strict=False) if "\n" in field or "\r" in field]
     if end and not (head and len(row) == len(head) and all(map(breaks, broken))):
-        raise BadInput(
-            f"{where}: expected quotes that close in their line, got a field that continues to line {end}; {_QUOTES}"
-        )
+        raise BadInput(f"{where}: expected quotes that close in their line, got a field up to line {end}; {_QUOTES}")
     if len(row) != len(names):
         raise BadInput(f"{where}: expected {len(names)} columns, got {len(row)}; fix the line")
 
@@ -167,7 +165,7 @@ def read_arrow(path: Path) -> pa.Table:
     try:
         child = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS, env=environment)  # noqa: S603
     except subprocess.TimeoutExpired:
-        raise ValueError(f"no end of it within {_SECONDS} s") from None
+        raise ValueError(f"no end within {_SECONDS} s") from None
     if child.returncode == _REFUSED:
         raise ValueError(child.stderr.decode(errors="replace"))
     if child.returncode:
@@ -216,7 +214,7 @@ def parse_numbers(texts: str | Sequence[str] | None, option: str, example: str =
         return tuple(float(part) for text in given for part in text.split(","))
     except ValueError:
         raise BadInput(
-            f"{option}: expected numbers with commas between them, as {example}, got {','.join(given)}; change it"
+            f"{option}: expected numbers with commas between them, as {example}, got {','.join(given)}"
         ) from None
 
 
@@ -306,7 +304,7 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
     twice = [name for name, count in Counter(table.column_names).items() if count > 1]
     if twice:
         raise BadInput(
-            f"{role} {path}: expected each column once, got {', '.join(map(shown, twice))} again; rename one"
+            f"{role} {path}: expected unique column names, got {', '.join(map(shown, twice))} twice; rename one"
         )
     return table
 

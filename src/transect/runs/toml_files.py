@@ -113,10 +113,10 @@ def _complaint(first: ErrorDetails, loc: Sequence[str | int], model: type[BaseMo
     if first["type"] == "missing":
         kind = _fields(model, loc[:-1]).get(str(loc[-1]))
         choices = f" (one of {', '.join(kind)})" if isinstance(kind, EnumType) else ""
-        return f"{key}: expected it, found none: add it{choices}"
+        return f"{key} is missing: add it{choices}"
     message, got = expectation(first), first["input"]
     shown = f", got {in_words(got)}" if quotes and isinstance(got, str | int | float) and "got" not in message else ""
-    return f"{key}: {message}{shown}; fix it"
+    return f"{key}: {message}{shown}"
 
 
 def line_words(text: str, loc: Sequence[str | int]) -> str:

@@ -36,16 +36,12 @@ def check_among(trusted: Iterable[str], model: str, *names: str) -> None:
     """Raises BadInput for a model that neither ships with this package nor is among the trusted by one of its names.
 
     >>> check_among((), "faceworld")
-    >>> check_among((), "torch:smile.pt")
+    >>> check_among((), "torch:my.pt")
     Traceback (most recent call last):
-    transect.errors.BadInput: torch:smile.pt: expected your consent to open this model, which only the record \
-names; if you trust it: --trust 'torch:smile.pt'
+    transect.errors.BadInput: torch:my.pt: only the record names this model; if you trust it: --trust 'torch:my.pt'
     """
     if not _SHIPPED.fullmatch(model) and not {model, *names} & {*trusted}:
-        raise BadInput(
-            f"{model}: expected your consent to open this model, which only the record names; if you trust it: "
-            f"--trust '{model}'"
-        )
+        raise BadInput(f"{model}: only the record names this model; if you trust it: --trust '{model}'")
 
 
 @contextmanager

@@ -113,7 +113,7 @@ def expectation(fault: ErrorDetails) -> str:
     if kind in ("value_error", "assertion_error"):
         return one_line(re.sub(r"^(Value|Assertion) error, ", "", message))
     if kind == "missing":
-        return "expected it, found none"
+        return "it is missing"
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return "expected no such key"
     stem = kind.removesuffix(next((end for end in _NOT_THE_KIND if kind.endswith(end)), ""))

@@ -295,8 +295,8 @@ class Mount:
 
     def _of_another(self, name: str) -> RunFolderError:
         return RunFolderError(
-            f"{self.store.place(name)}: expected no such part, found one with another content; another run writes "
-            "here: choose another --out"
+            f"{self.store.place(name)}: this part exists with other content; another run writes here: choose "
+            "another --out"
         )
 
 

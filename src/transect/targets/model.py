@@ -139,13 +139,13 @@ def options_of(kind: type[_O], given: Mapping[str, object], spec: str) -> _O:
     known = {setting.name: setting for setting in settings(kind)}
     stated = {name: value for name, value in given.items() if value is not None}
     if stated and not known:
-        raise BadInput(f"{spec} holds every setting of its target: expected no {', '.join(stated)} option")
+        raise BadInput(f"{spec} holds every setting of its target and takes no option {', '.join(stated)}")
     for name, value in stated.items():
         if name not in known:
             raise UnknownName(f"option of {spec}", name, known, "it takes no others")
         least = known[name].option.least
         if least is not None and isinstance(value, int | float) and not value >= least:
-            raise BadInput(f"{spec}: {name}: expected at least {least:g}, got {value:g}; change it")
+            raise BadInput(f"{spec}: {name}: expected at least {least:g}, got {value:g}")
     return kind(**{name: _READERS.get(name, _unread)(value) for name, value in stated.items()})
 
 

@@ -119,8 +119,8 @@ def recognised(
         listed = ", ".join(map(str, outputs))
         known = "; ".join(f"{kind}: {HEADS[kind].says}" for kind in kinds)
         raise BadInput(
-            f"model file {path}: expected the outputs of a detector ({known}), found {listed}; name them in that order "
-            "with --output-name A,B, or wrap the model in a Python function that returns boxes"
+            f"model file {path}: expected the outputs of a detector ({known}), found {listed}; name them in "
+            "order with --output-name A,B, or wrap the model in a function that returns boxes"
         )
     if len(found) > 1:
         raise BadInput(
@@ -155,10 +155,7 @@ def _is_side(value: object) -> bool:
 def check_size(head: Head, size: Size | None, path: Path) -> None:
     """Raises BadInput where a network of anchors has no size, or one that its stride does not divide."""
     if size is None and head.kind in ("yolov5", "yolov8", "yolov10", "blazeface"):
-        raise BadInput(
-            f"model file {path}: expected a size, got none, since the network takes any; set size = [640, 640] in "
-            "--preprocess"
-        )
+        raise BadInput(f"model file {path}: the network takes any size; set size = [640, 640] in --preprocess")
     if size is not None and any(side % head.stride for side in size):
         nearest = [max(1, round(side / head.stride)) * head.stride for side in size]
         raise BadInput(
@@ -185,8 +182,8 @@ def _wanted(numbers: range, names: Mapping[int, str], positive: str | int | None
             return tuple(possible) or (0,)
         listed = ", ".join(names.values()) or (f"{possible[0]} to {possible[-1]}" if possible else "numbers")
         raise BadInput(
-            f"positive: expected the class whose boxes count ({listed}), got none; name one, or several separated by "
-            "commas, with --positive"
+            f"positive: expected the class whose boxes count ({listed}), got none; choose one or several "
+            "(A,B) with --positive"
         )
     numbered = {name: number for number, name in names.items()}
     text = str(positive)
@@ -544,8 +541,8 @@ class _ImageInput:
         if isinstance(expected, int) and rows.shape[1] != expected:
             shape = " × ".join(map(str, ready.shape[1:]))
             raise BadInput(
-                f"expected inputs of {expected} features, got {shape} = {rows.shape[1]}: set size and channel_order in "
-                "--preprocess to those that the model was fitted on"
+                f"expected inputs of {expected} features, got {shape} = {rows.shape[1]}: set size and "
+                "channel_order of its training in --preprocess"
             )
         return rows
 
@@ -579,9 +576,7 @@ def _inspect(network: Network) -> _ImageInput:
     axes = len(tensor.shape)
     if len(network.inputs) != 1 or axes not in (_ROWS, _ONE_IMAGE, _IMAGES) or tensor.dtype not in _INPUTS:
         listing = ", ".join(f"{each.name} {each.dtype} [{each.sizes}]" for each in network.inputs)
-        raise BadInput(
-            f"model file {path}: expected one input of images, [n, 3, h, w] or [n, h, w, 3], found {listing}"
-        )
+        raise BadInput(f"model file {path}: expected one input, [n, 3, h, w] or [n, h, w, 3], found {listing}")
     fixed = [size if isinstance(size, int) and size > 0 else 0 for size in tensor.shape]
     batch, *rest = [1, *fixed] if axes == _ONE_IMAGE else [fixed[0], 0, 0, 0] if axes == _ROWS else fixed
     layout, channels, height, width = _layout(rest)
@@ -605,9 +600,7 @@ def _metadata(network: Network, tensor: Tensor, channels: int) -> tuple[dict[str
     metadata = {key.lower(): text.lower() for key, text in network.metadata.items()}
     assumed = []
     if metadata.get("image.colorspacegamma") == "linear":
-        raise BadInput(
-            f"model file {network.path}: expects linear light, Transect gives sRGB: wrap it in a Python function"
-        )
+        raise BadInput(f"model file {network.path}: expects linear light, got sRGB: wrap it in a Python function")
     order = _ORDERS.get(metadata.get("image.bitmappixelformat", ""))
     span = _RANGES.get(metadata.get("image.nominalpixelrange", ""))
     if order is None or (order == "gray") != (channels == 1):
@@ -641,8 +634,8 @@ def _output_of(network: Network, wanted: str | None, spec: OutputSpec) -> Tensor
     listed = ", ".join(map(str, network.outputs))
     fault = f"{len(fitting)} of them fit" if fitting else "none of them fits"
     raise BadInput(
-        f"model file {network.path}: expected one output for a {spec.task.value} target, found {listed}, and {fault}; "
-        "choose with --output-name, or state --task and --labels"
+        f"model file {network.path}: expected one output for a {spec.task.value} target, found {listed}, and "
+        f"{fault}; choose with --output-name, or give --task and --labels"
     )
 
 

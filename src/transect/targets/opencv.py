@@ -92,7 +92,7 @@ def load(name: str, options: Options) -> Detector:
         raise BadInput(f"opencv:{name}: the installed OpenCV does not load ({words_of(error)}); reinstall it") from None
     files = KIND.files()
     if not hasattr(cv2, "CascadeClassifier") or not files:
-        raise BadInput(f"OpenCV {cv2.__version__} ships no cascades: pip install 'opencv-python-headless>=4.8,<5'")
+        raise BadInput(f"OpenCV {cv2.__version__} has no cascades: pip install 'opencv-python-headless>=4.8,<5'")
     if name not in files:
         raise UnknownName("target", f"opencv:{name}", [f"opencv:{known}" for known in files])
     if not options.scale_factor > 1:

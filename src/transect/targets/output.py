@@ -116,7 +116,7 @@ class OutputSpec:
         if self.task is Task.MULTICLASS and columns < 2:
             raise BadInput("expected a score for each of two or more classes, got one per image: set the task")
         if self.labels and columns != len(self.labels):
-            raise BadInput(f"expected {len(self.labels)} columns as there are labels, got {columns}")
+            raise BadInput(f"expected {len(self.labels)} columns, one per label, got {columns}")
         return array
 
     def _probabilities(self, scores: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
@@ -298,7 +298,7 @@ def _companion_fault(answer: Predictions, n: int) -> str:
     if answer.task == Task.DETECTION and (answer.boxes is None or len(answer.boxes) != n):
         return "wrong count: expected boxes for each image"
     if answer.said is not None and len(answer.said) != n:
-        return "wrong count: expected what was said about each image"
+        return "wrong count: expected one spoken answer per image"
     return ""
 
 

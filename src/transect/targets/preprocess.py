@@ -207,15 +207,13 @@ def _fault(settings: _Table) -> str:
 def _align_fault(settings: _Table) -> str:
     align, size, filter_name = settings["align"], settings["size"], settings["filter"]
     if align is None:
-        return (
-            "" if settings["landmarks"] is None else "landmarks: expected align beside it; add align, or leave it out"
-        )
+        return "" if settings["landmarks"] is None else "landmarks: needs align; add align, or leave landmarks out"
     if align not in SIZES:
         return f"align: expected one of {', '.join(SIZES)}, got {align!r}"
     if settings["crop"] is not None or (size is not None and size[0] != size[1]):
-        return f"align: expected no crop and a square size beside it, got crop {settings['crop']} and size {size}"
+        return f"align: expected no crop and a square size, got crop {settings['crop']} and size {size}"
     if filter_name not in _ALIGNING:
-        return f"filter: expected one of {', '.join(_ALIGNING)} beside align, got {filter_name!r}"
+        return f"filter: expected one of {', '.join(_ALIGNING)} with align, got {filter_name!r}"
     landmarks = settings["landmarks"]
     return "" if landmarks is None or isinstance(landmarks, str) else f"landmarks: expected a path, got {landmarks!r}"
 
@@ -333,7 +331,7 @@ class Aligner:
 
     def __init__(self, preprocess: Preprocess) -> None:
         if preprocess.align is None:
-            raise BadInput("align: expected the name of a crop, got none; state it")
+            raise BadInput("align: expected the name of a crop, got none")
         self.name, self._filter = preprocess.align, preprocess.filter
         self.size = preprocess.size[0] if preprocess.size else SIZES[preprocess.align]
         self._found: tuple[FaceFinder, FaceLandmarks] | None = None
@@ -368,8 +366,8 @@ class Aligner:
         """Points, boxes and reasons from what comes with the images."""
         if images.landmarks is None:
             raise BadInput(
-                f"align = {self.name}: expected landmarks with the images, got none; state landmarks = FILE, dlib's "
-                "shape predictor of 68 points, in the preprocessing"
+                f"align = {self.name}: needs landmarks; set landmarks = FILE (dlib's shape predictor of 68 "
+                "points) in the preprocessing"
             )
         extent = np.hstack([images.landmarks.min(axis=1), images.landmarks.max(axis=1)])
         boxes = extent if images.face_boxes is None else images.face_boxes
@@ -395,6 +393,6 @@ def _detector(file: str) -> tuple[FaceFinder, FaceLandmarks]:
     predictor = FaceLandmarks(file)
     if predictor.points == len(ARCFACE):
         raise BadInput(
-            f"landmarks {file}: expected a shape predictor of 68 points, got {predictor.points}; name another"
+            f"landmarks {file}: expected a shape predictor of 68 points, got {predictor.points}; choose another"
         )
     return FaceFinder(), predictor

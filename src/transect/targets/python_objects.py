@@ -49,8 +49,7 @@ def _module(name: str) -> ModuleType:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise NoSuchModule(f"no Python module {name!r}: check the name, or run where it can be imported") from None
         raise BadInput(
-            f"module {name} could not be imported: {words_of(error)}, which it imports; install that, or run where it "
-            "can be found"
+            f"module {name} could not be imported: {words_of(error)}, which it imports; install it"
         ) from error
     except Exception as error:
         text = words_of(error)

@@ -41,8 +41,8 @@ def _differing(stored: Facts, facts: Facts) -> list[str]:
 def _check_same(stored: Facts, facts: Facts, model: str) -> None:
     if wrong := _differing(stored, facts):
         raise BadInput(
-            f"target {stored['name']}: expected the model of the run, got one with another {', '.join(wrong)}; "
-            f"give it: --target '{model}=SPEC'"
+            f"target {stored['name']}: expected the model of the run, got another {', '.join(wrong)}; give "
+            f"it: --target '{model}=SPEC'"
         )
 
 
@@ -127,7 +127,7 @@ def _coders(stored: Mapping[str, Any], given: Mapping[str, object]) -> tuple[obj
     for name in scorers:
         if name not in given:
             raise BadInput(
-                f"scorer {name}: its code would run with your permissions; if you trust it, give its place: --target "
+                f"scorer {name}: its code runs with your permissions; if you trust it: --target "
                 f"'{name}=module:function'"
             )
     model = "" if judge is None else str(judge["name"])

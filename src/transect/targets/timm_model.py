@@ -83,8 +83,8 @@ def preprocess_of(settings: Mapping[str, Any]) -> Preprocess:
     mode, crop = str(settings.get("crop_mode") or "center"), float(settings.get("crop_pct") or 1.0)
     if mode not in ("center", "squash") or channels not in (1, 3) or (mode == "center" and height != width):
         raise BadInput(
-            f"timm: expected a square central crop of 1 or 3 channels, got {channels}x{height}x{width} and crop mode "
-            f"{mode}; state --preprocess FILE"
+            f"timm: expected a square central crop of 1 or 3 channels, got {channels}x{height}x{width} and "
+            f"crop mode {mode}; give --preprocess FILE"
         )
     filter_name = str(settings.get("interpolation") or "bilinear")
     return Preprocess(
@@ -108,9 +108,7 @@ def _network(name: str, tensors: Mapping[str, Any], config: Mapping[str, Any], p
         network = timm.create_model(name, pretrained=False, num_classes=classes, **given)
         settings = timm.data.resolve_data_config({}, model=network)
     except Exception as error:  # the library raises many kinds
-        raise BadInput(
-            f"timm:{name}: expected a network of timm's, got: {words_of(error, 160)}; fix the name"
-        ) from None
+        raise BadInput(f"timm:{name}: expected a name of timm's, got: {words_of(error, 160)}") from None
     check_weights(tensors, network.state_dict(), str(path), finite=False)
     network.load_state_dict(tensors)
     return network, preprocess_of(settings)
@@ -129,7 +127,7 @@ def _classes(network: Any, config: Mapping[str, Any], options: Options) -> tuple
     count = int(network.num_classes)
     names = options.labels or tuple(map(str, config.get("label_names") or ())) or tuple(map(str, range(count)))
     if len(names) != count:
-        raise BadInput(f"labels: expected {count}, as many as the weights have, got {len(names)}; correct --labels")
+        raise BadInput(f"labels: expected {count}, one per output of the weights, got {len(names)}")
     return names
 
 

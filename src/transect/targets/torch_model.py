@@ -97,7 +97,9 @@ def _instance(value: object, argument: str) -> torch.nn.Module:
                 f"torch:{argument}: calling it without arguments raised {type(error).__name__}: {words_of(error)}"
             ) from error
     if not isinstance(value, torch.nn.Module):
-        raise BadInput(f"torch:{argument}: expected an nn.Module or what makes one, got {type(value).__name__}")
+        raise BadInput(
+            f"torch:{argument}: expected an nn.Module or a function that returns one, got {type(value).__name__}"
+        )
     return value
 
 
@@ -115,7 +117,7 @@ def _torch_script(path: Path) -> torch.nn.Module:
         try:
             module: torch.nn.Module = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
         except (RuntimeError, ValueError) as error:
-            raise BadInput(f"model file {path}: TorchScript that does not load: {words_of(error, 160)}") from None
+            raise BadInput(f"model file {path}: the TorchScript cannot be loaded: {words_of(error, 160)}") from None
     return module
 
 

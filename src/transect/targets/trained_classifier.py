@@ -62,14 +62,14 @@ def load(path: str, options: Options) -> ModelTarget:
     weights = read_weights(file)
     if (sha256 := model_files.sha256(file)) != card.weights_sha256:
         raise BadInput(
-            f"{file}: expected the weights that {place.name} names, found others ({sha256[:12]}…); train again"
+            f"{file}: expected the weights that {place.name} names, found different ones ({sha256[:12]}…); train again"
         )
     binary = len(card.classes) == 2
     network = ResNet(card.architecture, 1 if binary else len(card.classes))
     if any(
         weights.get(name, value).shape != value.shape for name, value in network.fc.state_dict(prefix="fc.").items()
     ):
-        raise BadInput(f"{file}: expected a last layer of {len(card.classes)} classes; its card describes others")
+        raise BadInput(f"{file}: expected a last layer of {len(card.classes)} classes, as in its card")
     start_from(network, weights, file)
     task, labels = (Task.BINARY, ()) if binary else (Task.MULTICLASS, tuple(card.classes))
     threshold = card.threshold if options.threshold is None else options.threshold

@@ -157,11 +157,11 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
-            raise BadInput(f"precision: expected {' or '.join(PRECISIONS)}, got {self.precision!r}; choose one")
+            raise BadInput(f"precision: expected {' or '.join(PRECISIONS)}, got {self.precision!r}")
         if not 0 < self.held_out < 1:
-            raise BadInput(f"held-out: expected a share between 0 and 1, got {self.held_out}; change it")
+            raise BadInput(f"held_out: expected a share between 0 and 1, got {self.held_out}")
         if self.seed < 0:
-            raise BadInput(f"seed: expected 0 or more, got {self.seed}; change it")
+            raise BadInput(f"seed: expected at least 0, got {self.seed}")
 
     @property
     def outputs(self) -> int:
@@ -207,7 +207,7 @@ class Examples:
         examples = cls(data, classes, rows[known & ~measured], rows[known & measured])
         for name, part in (("trained on", examples.learned), ("held out", examples.measured)):
             if len(np.unique(classes[part])) < len(plan.label.classes):
-                raise BadInput(f"--label {plan.label.text}: a class has no picture {name}; take more pictures")
+                raise BadInput(f"--label {plan.label.text}: a class has no picture {name}; use more pictures")
         return examples
 
 
@@ -272,9 +272,7 @@ def _epoch(
         optimizer.step()
         losses.append(loss.item() * len(rows))
         if not math.isfinite(losses[-1]):
-            raise BadInput(
-                f"training: the loss is not a number in epoch {epoch + 1}; lower the rate or use full precision"
-            )
+            raise BadInput(f"training: the loss diverged in epoch {epoch + 1}; lower the rate or use full precision")
         progress.advance(len(rows))
     figures = {
         "epoch": epoch + 1,

@@ -99,9 +99,7 @@ class Pairs:
 def teacher_of(source: object) -> Teacher:
     """The source as a teacher. Raises BadInput where it has no latent view, as data sets and pixels have none."""
     if not isinstance(source, Teacher):
-        raise BadInput(
-            "--distil: expected a world with a latent view, got pictures without latents; use faceworld or leave it out"
-        )
+        raise BadInput("--distil needs pictures with latents; use faceworld or leave it out")
     return source
 
 

@@ -49,7 +49,7 @@ class Plan(GanOptions):
         for name in _ABOVE_ZERO:
             value = getattr(self, name)
             if value is not None and not (value > 0 and math.isfinite(value)):
-                raise BadInput(f"--{name.replace('_', '-')}: expected a number above 0, got {value}; change it")
+                raise BadInput(f"--{name.replace('_', '-')}: expected a number above 0, got {value}")
         if self.arch not in ARCHITECTURES:
             raise UnknownName("architecture", self.arch, ARCHITECTURES)
         if self.precision not in PRECISIONS:
@@ -62,21 +62,17 @@ class Plan(GanOptions):
         self._check_teacher()
         names = [text.partition("=")[0] for text in self.conditions]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise BadInput(f"--condition: expected each attribute once, got {twice[0]} again; put its cuts into one")
+            raise BadInput(f"--condition: {twice[0]} is given twice; put its cuts into one")
 
     def _check_teacher(self) -> None:
         if self.distil is None:
             if given := [name for name in ("blend", "teacher_weight") if getattr(self, name) is not None]:
-                raise BadInput(
-                    f"--{given[0].replace('_', '-')}: expected --distil with it, got none; add --distil IMAGES"
-                )
+                raise BadInput(f"--{given[0].replace('_', '-')} needs --distil; add --distil IMAGES")
             return
         if self.arch != "stylegan2":
-            raise BadInput(f"--distil: expected --arch stylegan2, got {self.arch}; change it")
+            raise BadInput(f"--distil: expected --arch stylegan2, got {self.arch}")
         if self.mirror:
-            raise BadInput(
-                "--distil: does not work with --mirror: a mirrored picture belongs to another latent; leave it out"
-            )
+            raise BadInput("--distil cannot be combined with --mirror: a mirrored picture has another latent")
 
 
 def fit(
@@ -165,12 +161,10 @@ def recipe_of(
 def _channels(plan: Plan, size: int) -> dict[int, int]:
     """By the size of a layer's picture. Raises BadInput where that cannot be."""
     if size < 8 or size & (size - 1):
-        raise BadInput(f"size: expected a power of two from 8, got {size}; choose 64 or 128")
+        raise BadInput(f"size: expected a power of two of at least 8, got {size}; choose 64 or 128")
     channels = {4 << i: min(plan.channels // (4 << i), plan.max_channels) for i in range(size.bit_length() - 2)}
     if min(channels.values()) < 1:
-        raise BadInput(
-            f"channels: expected at least {size} for pictures of {size} pixels, got {plan.channels}; raise it"
-        )
+        raise BadInput(f"channels: expected at least {size} for pictures of {size} pixels, got {plan.channels}")
     return channels
 
 
@@ -189,5 +183,5 @@ def growth_of(text: str, size: int, fade: int | None = None) -> Growth:
     except ValueError:
         raise BadInput(f"grow: expected SIZE:IMAGES,SIZE:IMAGES, got {text!r}; for example 16:50000,32:50000") from None
     if not all(side >= 8 for side in sizes):
-        raise BadInput(f"grow: expected sizes from 8, got {text!r}; start with 8 or 16")
+        raise BadInput(f"grow: expected sizes of at least 8, got {text!r}; start with 8 or 16")
     return Growth((*sizes, size), tuple(shown), min(shown) // 4 if fade is None else fade)

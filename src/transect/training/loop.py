@@ -248,7 +248,7 @@ class Processes:
     def check(self, batch: int) -> None:
         """Raise BadInput for a batch that cannot be shared evenly."""
         if batch % self.count:
-            raise BadInput(f"batch: expected a multiple of {self.count} processes, got {batch}; change it")
+            raise BadInput(f"batch: expected a multiple of {self.count} processes, got {batch}")
 
     def share(self, parameters: Iterable[nn.Parameter]) -> None:
         """Replace each gradient by its mean over the processes."""
@@ -268,9 +268,7 @@ def process_count() -> int:
     """The number of processes that the launcher started, by WORLD_SIZE. Raises BadInput where it is not a number."""
     text = os.environ.get("WORLD_SIZE", "1")
     if not re.fullmatch(r"0*[1-9][0-9]{0,5}", text):
-        raise BadInput(
-            f"WORLD_SIZE: expected the number of processes, got {text[:40]!r}; unset it, or use: accelerate launch"
-        )
+        raise BadInput(f"WORLD_SIZE: expected the number of processes, got {text[:40]!r}; unset it")
     return int(text)
 
 
@@ -341,8 +339,8 @@ def load_state(
         # safetensors and PyTorch name wrong and damaged files with exceptions of many kinds.
         line = words_of(error, 200)
         raise RunFolderError(
-            f"{states[-1]}: expected the state of this training, found another or a damaged one ({line});"
-            " choose another --out, or remove that folder"
+            f"{states[-1]}: expected the state of this training, found another ({line}); choose another "
+            "--out, or remove that folder"
         ) from None
 
 
@@ -434,7 +432,7 @@ class Run:
         if self.images < 1 or self.batch < 1 or self.every < 1:
             raise BadInput("images, batch and every: expected whole numbers of at least 1; raise them")
         if self.seed < 0:
-            raise BadInput(f"seed: expected 0 or more, got {self.seed}; change it")
+            raise BadInput(f"seed: expected at least 0, got {self.seed}")
 
 
 def train(recipe: Recipe, data: Data, run: Run, processes: Processes | None = None) -> Path:

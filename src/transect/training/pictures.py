@@ -55,7 +55,7 @@ class Pictures:
 
     def __init__(self, source: Source, count: int, folder: Path, *, quiet: bool = False) -> None:
         if count < 1:
-            raise BadInput(f"pictures: expected at least 1, got {count}; give more")
+            raise BadInput(f"pictures: expected at least 1, got {count}")
         self.source, self.count, self.folder = source, count, folder
         self.settings = {"source": source.describe(), "per_part": PER_PART}
         self._key = spec_hash(self.settings)[:12]
@@ -79,7 +79,7 @@ class Pictures:
         """One attribute of every row. Raises BadInput for a name that the source lacks."""
         table = self.source.read(self.source.sample(np.arange(self.count)))
         if name not in table.column_names:
-            raise BadInput(f"attribute {name!r}: expected one of {', '.join(table.column_names)}; choose one of them")
+            raise BadInput(f"attribute {name!r}: expected one of {', '.join(table.column_names)}")
         return np.asarray(table[name], dtype=np.float64)
 
     def prepare(self) -> None:
@@ -100,7 +100,7 @@ class Pictures:
                     self._render(rows, file)
                     part = self._read(file, len(rows))
                 if part is None:
-                    raise RunFolderError(f"{file} does not read back as it was written: check the disk")
+                    raise RunFolderError(f"{file} is damaged; check the disk")
                 parts.append(part)
                 progress.advance(len(rows))
         return parts
@@ -145,7 +145,7 @@ class PixelSource:
         self.pixels = (pixels if isinstance(pixels, Images) else Images(pixels)).pixels
         _, height, width, _ = self.pixels.shape
         if height != width:
-            raise BadInput(f"pictures: expected as high as wide, got {height} x {width} pixels; cut or resize them")
+            raise BadInput(f"pictures: expected square pictures, got {height} x {width} pixels; cut or resize them")
         self.classes = None if classes is None else _check_classes(np.asarray(classes), len(self.pixels))
 
     def __len__(self) -> int:
@@ -203,7 +203,7 @@ def source_of(
     Raises BadInput for pictures of another size, and for classes of anything but pixels.
     """
     if classes is not None and not isinstance(source, np.ndarray | Images):
-        raise BadInput("label: expected the name of an attribute, got classes by row, which pixels alone can have")
+        raise BadInput("label: classes by row apply to pixels only; give the name of an attribute")
     if isinstance(source, str):
         return open_source(source, image_size or _SIZE, population, device)
     pictures: Source = PixelSource(source, classes) if isinstance(source, np.ndarray | Images) else source
@@ -273,7 +273,7 @@ class Label:
             return cls(text, name, ("no", "yes"), 0.5)
         if attribute.nominal:
             raise BadInput(
-                f"{option} {text}: expected {name} alone, its levels {', '.join(attribute.levels)} have no order"
+                f"{option} {text}: expected only {name}, since its levels {', '.join(attribute.levels)} have no order"
             )
         return cls(text, name, ("no", "yes"), attribute.parse(value), sign == ">")
 
@@ -291,8 +291,8 @@ class Label:
         for number, name in enumerate(self.classes):
             if (count := int((classes == number).sum())) < FEWEST:
                 raise BadInput(
-                    f"--label {self.text}: expected at least {FEWEST} pictures of class {name!r}, got {count}; "
-                    "take more pictures, another cut or another label"
+                    f"--label {self.text}: expected at least {FEWEST} pictures of class {name!r}, got "
+                    f"{count}; use more pictures, another cut or another label"
                 )
 
 
@@ -313,7 +313,7 @@ def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[
     attribute = by_name[name]
     if without:
         if not attribute.optional or cuts != "none":
-            raise BadInput(f"condition {text!r}: expected NAME!=none of an attribute whose first level is none; fix it")
+            raise BadInput(f"condition {text!r}: expected NAME!=none of an attribute whose first level is none")
         return attribute, (0.5,)
     if attribute.discrete:
         if cuts:
@@ -326,7 +326,8 @@ def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[
     if not places or any(b <= a for a, b in itertools.pairwise((attribute.low, *places, attribute.high))):
         middle = f"{name}={(attribute.low + attribute.high) / 2:g}"
         raise BadInput(
-            f"condition {text!r}: expected rising cuts between {attribute.low:g} and {attribute.high:g}; try {middle}"
+            f"condition {text!r}: expected increasing cuts between {attribute.low:g} and {attribute.high:g}; "
+            f"try {middle}"
         )
     return attribute, places
 

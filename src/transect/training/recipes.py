@@ -534,7 +534,7 @@ def _distance(latents: Tensor, wanted: Tensor) -> Tensor:
 def _space_of(generator: Generator, space: str) -> tuple[Make, Make, int, torch.device]:
     """From z to the space's latent; from that to pictures; its number of coordinates; where both compute."""
     if space not in SPACES:
-        raise BadInput(f"space: expected one of {', '.join(SPACES)}, got {space!r}; change it")
+        raise BadInput(f"space: expected one of {', '.join(SPACES)}, got {space!r}")
     if isinstance(generator, StyleGAN2):
         if space == "w":
             return (

@@ -43,7 +43,7 @@ class Schedule:
         if self.batch < 2:
             raise BadInput(f"batch: expected at least 2, got {self.batch}; batches are normalized together")
         if not self.rates or any(epochs < 1 or rate <= 0 for epochs, rate in self.rates):
-            raise BadInput(f"epochs: expected at least 1 at a rate above 0, got {self.rates}; change them")
+            raise BadInput(f"epochs: expected at least 1 at a rate above 0, got {self.rates}")
 
     @property
     def epochs(self) -> int:

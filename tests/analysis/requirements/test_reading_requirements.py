@@ -47,14 +47,14 @@ def test_a_file_may_hold_settings_beside_the_requirements(tmp_path):
     ("table", "message"),
     [
         ("", "require 1: expected one of margin, no_worse_than, .*got none"),
-        ("margin = 0.02", "margin: expected an attribute with it"),
+        ("margin = 0.02", "margin: needs an attribute"),
         ('attribute = "hat"\nmargin = 0', "margin: expected a number above 0, got 0"),
         ('attribute = "hat"\nmargin = 0.1\nmax_rate = 0.1', "expected one limit, got margin and max_rate"),
         ("max_rate = 0.1", "max_rate: expected by = one to three attributes, got 0"),
         ('max_rate = 0.1\nby = ["a"]\nattribute = "a"', "expected the groups in by"),
         ("max_rate = 5\nby = ['a']", "max_rate: expected a share below 1, got 5; 5 % is 0.05"),
         ("max_fnmr_ratio = 2\nby = ['a']", "by: applies only to audits"),
-        ('no_worse_than = "old"\noutcome = "answer"', "an outcome of which more is worse.*got answer"),
+        ('no_worse_than = "old"\noutcome = "answer"', "an outcome for which more is worse.*got answer"),
     ],
 )
 def test_a_wrong_requirement_is_refused_in_one_line(tmp_path, table, message):

@@ -44,7 +44,7 @@ def test_sections_stand_in_the_order_of_their_places():
 
 def test_two_sections_in_one_place_are_refused():
     taken = build.every_place()[0]
-    with pytest.raises(ValueError, match=f"got {taken.at}, which is of {taken.make.__module__}"):
+    with pytest.raises(ValueError, match=f"got {taken.at}, which {taken.make.__module__} has"):
         places.placed(taken.at, "answers")(lambda _: None)
 
 

@@ -70,7 +70,7 @@ def test_other_units_simulated_raters_and_names_are_told():
     assert [line.split(":")[0].split(" ")[:3] for line in made["warnings"]] == [
         ["Answers", "to", "race"], ["age"], ["b"],
     ]  # fmt: skip
-    with pytest.raises(BadInput, match="--by race: expected answers that have an order"):
+    with pytest.raises(BadInput, match="--by race: expected ordered answers"):
         rated_sets.section(said, "race")
     with pytest.raises(UnknownName, match="asked about b"):
         rated_sets.section({"a": said["a"] + [asked("sex", [0, 1])], "b": said["b"]}, "sex")

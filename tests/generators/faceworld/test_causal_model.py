@@ -95,7 +95,7 @@ def test_abduction_the_same_noise_under_another_population():
         ({"glasses": 0.5}, (), "glasses: expected one of none, thin frame, thick frame, tinted, dark, got 0.5"),
         ({"age": float("nan")}, (), "age: expected between 18 and 85 years, got nan"),
         ({"age": [20.0, 30.0]}, (), r"age: expected one value or 5, got shape \[2\]"),
-        ({"exposure": 1.0}, ("exposure",), "exposure: expected to be set or held, got both"),
+        ({"exposure": 1.0}, ("exposure",), "exposure is both set and held"),
     ],
 )
 def test_bad_settings(values, hold, message):

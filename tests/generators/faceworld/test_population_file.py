@@ -150,11 +150,14 @@ AGE, EARRINGS, PAIR = "[marginals]\nage=", "[marginals]\nearrings=", "[[correlat
         ("[marginals]\nagee={distribution='uniform',low=1,high=2}", "marginals: unknown attribute 'agee'.*age"),
         (AGE + "{distribution='gamma'}", "mine.toml, line 3: marginals.age"),
         (AGE + "{distribution='uniform',low=1,high=20}", "marginals.age: expected 18 <= low <= high"),
-        (AGE + "{distribution='normal',mean=10,sd=1}", "marginals.age.mean: expected within 5 sd of 18 to 85, got 10"),
+        (
+            AGE + "{distribution='normal',mean=10,sd=1}",
+            "marginals.age.mean: expected a value within 5 sd of 18 to 85, got 10",
+        ),
         (EARRINGS + "{distribution='uniform',low=0,high=1}", "earrings.distribution: expected bernoulli"),
         (HAT + "{distribution='categorical',shares={crown=1}}", "hat.shares: expected levels of hat .*got 'crown'"),
         (HAT + "{distribution='categorical',shares={cap=0.4}}", "expected 6 shares that sum to 1, got"),
-        (PAIR + "['age','age']\nvalue=0.1", "expected a new pair"),
+        (PAIR + "['age','age']\nvalue=0.1", "occurs twice"),
         ("[[common_causes]]\nname='c'\nloadings={smile=1.5}", "common_causes 1.loadings.smile: .*less than 1"),
     ],
 )
@@ -168,7 +171,7 @@ def test_a_correlation_that_is_not_positive_definite_says_how_far_to_shrink(tmp_
     # s < 1 / (1 + .2) = .8333.
     pairs = [("age", "smile"), ("age", "glasses"), ("smile", "glasses")]
     text = "name='x'\n" + "".join(f"[[correlations]]\nbetween=['{a}','{b}']\nvalue=-0.6\n" for a, b in pairs)
-    with pytest.raises(BadInput, match=r"smallest eigenvalue -0\.2; multiplied by 0\.833 or less they would be"):
+    with pytest.raises(BadInput, match=r"smallest eigenvalue -0\.2; multiply them by 0\.833 or less"):
         load_population(write(tmp_path, text))
     load_population(write(tmp_path, text.replace("-0.6", str(-0.6 * 0.833))))
 

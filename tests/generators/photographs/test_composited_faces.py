@@ -144,9 +144,7 @@ def test_who_wears_glasses_or_a_hat_or_much_hair_is_left_out_where_that_is_varie
     assert spectacled.subjects.left_out == {"photographs of people who wear glasses already": 1}
     by_group = "Left out by smile, photographs of people who wear glasses already: no 0 of 2, yes 1 of 1."
     assert by_group in spectacled.validity()["statement"]
-    with pytest.raises(
-        BadInput, match=r"at most 2 photographs, .* wear glasses already: 1\), got 3; ask for --subjects 2"
-    ):
+    with pytest.raises(BadInput, match=r"at most 2 photographs, .* wear glasses already: 1\), got 3; use --subjects 2"):
         spectacled.check_subjects(3)
     hatted = worn.for_attributes(["hat"])
     stands_out = "photographs with hair that would stand out from under what is worn on the head"

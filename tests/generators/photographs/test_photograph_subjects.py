@@ -31,7 +31,7 @@ def test_corrupt_tiny_and_huge_photographs_are_counted_by_reason(tmp_path, monke
         f"Left out, {HUGE}: 1 (large.png).",
         f"Left out, {TINY}: 1 (thin.png).",
     ]
-    with pytest.raises(BadInput, match=r"at most 4 photographs, as many as can be used \(left out, unread"):
+    with pytest.raises(BadInput, match=r"at most 4 photographs, all that are usable \(left out, unread"):
         found.check(5)
 
 
@@ -40,7 +40,7 @@ def test_nothing_usable_is_one_line(tmp_path):
     with pytest.raises(BadInput, match=r"expected images \(.avif.*\), got none; check the path, or add images"):
         Subjects.open(f"folder:{tmp_path / 'empty'}")
     place = save(tmp_path / "small", pictures(2, 16))
-    with pytest.raises(BadInput, match=rf"folder:small: expected photographs that can be used, got none \(2 {TINY}\)"):
+    with pytest.raises(BadInput, match=rf"folder:small: expected usable photographs, got none \(2 {TINY}\)"):
         Subjects.open(f"folder:{place}")
 
 

@@ -78,7 +78,7 @@ def test_seeds_draw_without_replacement_within_a_run_and_in_another_order_in_ano
 
 
 def test_too_few_photographs_are_one_line(world):
-    message = r"folder:faces: expected at most 12 photographs, as many as can be used, got 13; ask for --subjects 12"
+    message = r"folder:faces: expected at most 12 photographs, all that are usable, got 13; use --subjects 12"
     with pytest.raises(BadInput, match=message):
         world.check_subjects(13)
     with pytest.raises(BadInput, match="expected at most 12 photographs"):

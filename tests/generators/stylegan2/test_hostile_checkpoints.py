@@ -204,7 +204,7 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path):
 def test_a_hostile_archive_runs_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     torch.save({"g_ema": Calls(os.system, "touch transect_was_here")}, "x.pt")
-    with pytest.raises(BadInput, match="expected weights alone, found what is not read safely"):
+    with pytest.raises(BadInput, match="expected only weights, found content that cannot be read safely"):
         read_checkpoint(tmp_path / "x.pt")
     assert not (tmp_path / "transect_was_here").exists()
 

@@ -145,7 +145,7 @@ def test_a_clamp_cuts_activations():
 
 def test_a_class_is_asked_for_and_counts():
     held = Weights(weights(CONDITIONAL))
-    with pytest.raises(BadInput, match="label: expected none for a network without classes, got 1"):
+    with pytest.raises(BadInput, match="label: the network has no classes, got 1"):
         small(label=1)
     pictures = [StyleGAN2(held, label=label).render(StyleGAN2(held, label=0).sample([4])).pixels for label in (0, 1)]
     assert not np.array_equal(*pictures)
@@ -237,8 +237,8 @@ def test_the_average_of_a_conditional_network_is_over_its_classes(tmp_path):
     ("query", "message"),
     [
         ("?label=3", "label: expected a class from 0 to 2, got 3"),
-        ("?label=-1", "label: expected the whole number"),
-        ("?label=1&label=2", "label: expected it once, got it again as '2'"),
+        ("?label=-1", "label: expected a class number"),
+        ("?label=1&label=2", "label is given twice, the second time as '2'"),
         ("?label=1&truncation=nan", "truncation: expected a number from 0 to 1, got 'nan'"),
         ("?label=1&noise=loud", "noise: expected one of const, none, seed, got 'loud'"),
     ],

@@ -146,7 +146,7 @@ def test_other_questions_are_another_run(questions, tmp_path, result):
     shutil.copytree(result.folder, tmp_path / "run")
     other = tmp_path / "other.toml"
     other.write_text(QUESTIONS.replace("Do you see a smile?", "Is there a smile?"))
-    with pytest.raises(FolderOfAnotherSpec, match="--questions of biased/smile"):
+    with pytest.raises(FolderOfAnotherSpec, match="`questions` of biased/smile"):
         audited(other, tmp_path / "run")
 
 

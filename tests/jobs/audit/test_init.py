@@ -120,7 +120,7 @@ def test_the_calls_are_those_that_the_audit_announces():
 def test_a_file_is_never_replaced_without_being_told(folder):
     (folder / "study.toml").write_text("mine")
     told = refused_here("init", "--target", CASCADE)
-    assert told == "study.toml: expected a new file, found one; choose another name, or replace it with --overwrite"
+    assert told == "study.toml exists; choose another name, or replace it with --overwrite"
     assert (folder / "study.toml").read_text() == "mine"
     assert run_here("init", "--target", CASCADE, "--overwrite").returncode == 0
     assert read_request("study.toml").targets == (CASCADE,)
@@ -129,9 +129,9 @@ def test_a_file_is_never_replaced_without_being_told(folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "--target: required, since there is no terminal to ask at; give it"),
+        ((), "--target is required where there is no terminal"),
         (("--target", CASCADE, "--preset", "classifier"), "--preset classifier: expected a target of task binary"),
-        (("--target", CASCADE, "--vary", "gender"), "there is none: Transect varies appearance, not identity"),
+        (("--target", CASCADE, "--vary", "gender"), "Transect varies appearance, not identity"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_written(words, message, folder):

@@ -125,7 +125,7 @@ def test_a_resumed_run_and_a_run_made_again_have_the_same_bytes(ask, pairs, foun
 
 def test_other_pairs_are_another_run(ask, pairs, found, tmp_path):
     shutil.copytree(found.folder, tmp_path / "run")
-    with pytest.raises(FolderOfAnotherSpec, match="--pairs"):
+    with pytest.raises(FolderOfAnotherSpec, match="`pairs`"):
         ask(pairs.slice(1), "pair_speaker:speaker")
 
 
@@ -142,7 +142,7 @@ def test_a_part_without_a_pair_is_an_empty_table(ask, monkeypatch):
         ({"a": ["x"], "b": ["001.png"]}, {}, "expected ids of images such as '000.png', got 'x'"),
         ({"a": [0, 1], "b": [1, 0]}, {}, "expected each pair once, got images 0 and 1 twice"),
         ({"a": [0], "b": [1]}, {"compare": ["tone", "age"]}, "got tone and age"),
-        ({"a": [0], "b": [1]}, {"dataset": None, "compare": [], "vary": ["smile"]}, "--pairs is of observed images"),
+        ({"a": [0], "b": [1]}, {"dataset": None, "compare": [], "vary": ["smile"]}, "`pairs` applies to observed images"),
     ],
 )  # fmt: skip
 def test_pairs_that_do_not_fit_are_refused_in_one_line(ask, pairs, settings, message):

@@ -18,7 +18,7 @@ def audit(out, **settings):
 
 def test_a_run_with_other_settings_is_refused_with_the_way_out(without_page, tmp_path):
     audit(tmp_path / "run")
-    with pytest.raises(FolderOfAnotherSpec, match=r"--seed was 0 and is 1.*; --overwrite deletes that run") as caught:
+    with pytest.raises(FolderOfAnotherSpec, match=r"`seed` was 0 and is 1.*; `overwrite` deletes that run") as caught:
         audit(tmp_path / "run", seed=1)
     assert "\n" not in str(caught.value)
     assert FinishedRun(tmp_path / "run").spec.design.seed == 0
@@ -79,7 +79,7 @@ def test_other_studies_in_the_folder_are_in_the_way(tmp_path):
 def test_what_people_rated_is_never_deleted(without_page, tmp_path):
     audit(tmp_path / "run")
     (tmp_path / "run" / "ratings.parquet").write_bytes(b"of people")
-    with pytest.raises(RunFolderError, match="--overwrite would delete the images that people rated"):
+    with pytest.raises(RunFolderError, match="`overwrite` would delete the images that people rated"):
         audit(tmp_path / "run", seed=1, overwrite=True)
     assert (tmp_path / "run" / "run.json").is_file()
 

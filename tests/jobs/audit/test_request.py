@@ -127,7 +127,7 @@ def test_the_command_line_overrides_the_file(requested, tmp_path):
     [
         ("subjcts = 5", "'subjcts': did you mean subjects"),
         ("[world]\nimge_size = 5", "'world.imge_size': did you mean world.image_size"),
-        ("image_size = 5", "image_size: expected image_size in the table [world], got it elsewhere; move it there"),
+        ("image_size = 5", "image_size: image_size belongs in the table [world]; move it there"),
         ("subjects = '5'", "subjects: expected a whole number, got '5'"),
         ("vary = 'glasses'", "vary: expected a list, got 'glasses'"),
         ("subjects =", "expected TOML: Invalid value"),

@@ -74,7 +74,7 @@ def test_no_worse_than_a_baseline_on_the_same_images(run, canonical, tmp_path):
     auditing.audit(
         blind, vary={"skin_tone": (1, 10)}, truth="face", subjects=3, image_size=32, control=False, out=tmp_path
     )
-    with pytest.raises(BadInput, match="no_worse_than: expected a run on the same images.*rerun it with the same"):
+    with pytest.raises(BadInput, match="no_worse_than: expected a run on the same images.*use the same"):
         transect.check(run, Requirement(**about, no_worse_than=tmp_path))
 
 
@@ -83,7 +83,7 @@ def test_no_worse_than_a_baseline_on_the_same_images(run, canonical, tmp_path):
     [
         (Requirement(attribute="hats", margin=0.1), UnknownName, "hats"),
         (Requirement(attribute="glasses", study="none", margin=0.1), BadInput, "expected a study with glasses"),
-        (Requirement(outcome="score", max_rate=0.1, by=["glasses"]), BadInput, "expected an outcome of yes or no"),
+        (Requirement(outcome="score", max_rate=0.1, by=["glasses"]), BadInput, "expected a yes-or-no outcome"),
         (Requirement(max_fnmr_ratio=2.0), BadInput, "expected the folder of a recognition benchmark, got an audit"),
     ],
 )

@@ -122,7 +122,7 @@ DRAWS = np.random.default_rng(0)
         (
             {"age": (ages := DRAWS.integers(20, 80, 100).tolist()), "years": ages},
             [],
-            r"got collinear age, years \(condition number [^)]+\); drop one of them",
+            r"age, years are collinear in the latent space \(condition number [^)]+\); drop one",
         ),
         ({"age": ages}, ["--space", "w"], "expected space z, which faceworld-latent samples, got space w"),
         ({"age": ages, "young": [int(a < 50) for a in ages]}, ["--attribute", "young", "--balance", "age"],

@@ -69,7 +69,7 @@ def test_ids_are_those_of_images_as_they_come(tmp_path):
         ("age\n20\n", [], "expected a column seed, subject or id with a subject in every row, got age"),
         ("seed,age\n1.5,20\n", [], "expected whole numbers in column seed"),
         ("id,age\n17-0003,20\n", [], "expected ids of unedited images, SEED-0000, got '17-0003'"),
-        ("seed,age,age\n1,20,30\n", [], "labels.csv: expected each column once, got age again"),
+        ("seed,age,age\n1,20,30\n", [], "labels.csv: expected unique column names, got age twice"),
     ],
 )
 def test_tables_that_do_not_do(text, wanted, message, tmp_path):

@@ -202,5 +202,5 @@ def test_faceworld_asks_for_twins_which_have_no_steps(files, tmp_path):
     assert (type(asked), asked.size, asked.marks) == (Twins, 64, "network")
     with pytest.raises(BadInput, match="--steps does not apply to --generator faceworld"):
         Invert(files / "images", "faceworld", tmp_path, steps=3).instead()
-    with pytest.raises(BadInput, match="--size is of --generator faceworld, got"):
+    with pytest.raises(BadInput, match="--size applies to --generator faceworld, got"):
         inversion(files, tmp_path, size=64).planned()

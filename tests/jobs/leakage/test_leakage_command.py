@@ -105,7 +105,7 @@ def test_balanced_splits_are_said_and_written(labels, tmp_path):
     [
         (("--protected", "one"), "protected attribute one: expected at least two classes, got only '0' in 1200 rows"),
         (("--attacker", "bayes", "--label", "obj_*"), "attacker bayes: expected one category for each item"),
-        (("--f1", "2"), "F1 of 2 %: expected between"),
+        (("--f1", "2"), "F1 of 2 %: expected"),
         (("--id", "verb"), "occurs twice in train and train"),
     ],
 )

@@ -155,11 +155,11 @@ def test_a_set_without_every_group_is_refused():
 @pytest.mark.parametrize(
     ("pairs", "options", "message"),
     [
-        ({"a": [0], "b": [40]}, {}, "expected row numbers from 0 to 39, got others"),
-        ({"a": [0, 20], "b": [1, 2]}, {}, r"an image of each group of group in every pair, got 1 pair without, first pair 0"),
+        ({"a": [0], "b": [40]}, {}, "expected row numbers from 0 to 39"),
+        ({"a": [0, 20], "b": [1, 2]}, {}, r"an image of each group of group in every pair, missing in 1 pair, first pair 0"),
         ({"a": [20, 21], "b": [0, 0]}, {"outcomes": "error"}, "each image in one pair, .* got an image in 2"),
-        (PAIRS, {"caliper": 1.0}, "--caliper does not apply to pairs given"),
-        (PAIRS, {"changes": [("error", "age")], "outcomes": "error"}, "--change error=age: expected two columns of"),
+        (PAIRS, {"caliper": 1.0}, "`caliper` does not apply to pairs given"),
+        (PAIRS, {"changes": [("error", "age")], "outcomes": "error"}, "`changes` error=age: expected two columns of"),
     ],
 )  # fmt: skip
 def test_what_is_no_list_of_pairs_is_refused(pairs, options, message):

@@ -30,7 +30,7 @@ def small(tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--method", "overlap", "--caliper", "1"), "--caliper has no part in --method overlap"),
+        (("--method", "overlap", "--caliper", "1"), "--caliper does not apply to --method overlap"),
         (("--covariate", "male"), "--covariate male: expected a column other than the treatment"),
         (("--features", "{}/apart.npy", "--method", "propensity", "--caliper", "0.001"), "the groups separate on column"),
     ],
@@ -44,7 +44,7 @@ def test_ids_that_do_not_meet(small):
     w, ids = np.load(small / "w.npy"), [f"i{i}" for i in range(N)]
     pq.write_table(pa.table({"id": list(range(N)), "w": w.tolist()}), small / "f.parquet")
     line = refused(*arguments(small, features="f.parquet"))
-    assert "none of the table's ids is there; expected ids like 'i0', got ids like 0" in line
+    assert "none of the table's ids occurs; expected ids like 'i0', got ids like 0" in line
     pq.write_table(pa.table({"id": ids[:-2], "w": w[:-2].tolist()}), small / "f.parquet")
     summary, _ = answer(small, features="f.parquet")
     assert summary["missing_rows"] == [38, 39]
@@ -54,7 +54,7 @@ def test_ids_that_do_not_meet(small):
     ]
     table = pq.read_table(small / "t.parquet")
     pq.write_table(table.set_column(0, "id", [["i1", *ids[1:]]]), small / "t.parquet")
-    assert "table: the id 'i1' stands more than once" in refused(*arguments(small, features="f.parquet"))
+    assert "table: the id 'i1' occurs more than once" in refused(*arguments(small, features="f.parquet"))
 
 
 @pytest.mark.parametrize(

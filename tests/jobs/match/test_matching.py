@@ -148,7 +148,7 @@ def test_no_caliper_is_advised_where_groups_do_not_overlap(folder):
         (("--caliper", "0.01"), "no pair is within the caliper; the smallest that would leave one is"),
         (("--covariate", "place"), "covariate column 'place': expected numbers, got string"),
         (("--features", "nowhere.npy"), "features nowhere.npy: expected a .npy array of numbers, found no such file"),
-        (("--out", "nowhere/pairs.parquet"), "expected a file name in a folder that exists; make nowhere first"),
+        (("--out", "nowhere/pairs.parquet"), "expected a file name in an existing folder; create nowhere first"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(folder, more, message):

@@ -109,7 +109,7 @@ def test_pixels_and_columns_in_memory(faces, tmp_path):
     assert second.table.column_names == ["face_light", *(f"read_{name}" for name in COLUMNS)]
     for name in COLUMNS:
         assert second.table[f"read_{name}"].to_pylist() == first.table[name].to_pylist()
-    with pytest.raises(BadInput, match="expected no column 'face_light' in the table, got one; give --prefix TEXT"):
+    with pytest.raises(BadInput, match="the table already has a column 'face_light'; give `prefix` TEXT"):
         readings(table, tmp_path / "c", pictures="picture", quiet=True)
 
 

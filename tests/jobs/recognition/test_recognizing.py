@@ -254,7 +254,10 @@ def test_curves_lie_where_logarithms_put_them():
         (("test_recognizing:embedder", "--pictures", "who"), "expected bytes, or paths below"),
         (("opencv:haarcascade_frontalface_default", "--pictures", "face"), "expected a target with embeddings"),
         (("--embeddings", "e.npy", "--false-match-rate", "0.01"), "needs at least 100 comparisons"),
-        (("--embeddings", "e.npy", "--threshold", "1", "--pairs", "far.parquet"), "is this their --table?"),
+        (
+            ("--embeddings", "e.npy", "--threshold", "1", "--pairs", "far.parquet"),
+            "were the pairs made from this --table?",
+        ),
     ],
 )
 def test_the_recognition_command_refuses_bad_options_in_one_line(folder, monkeypatch, more, words):

@@ -66,7 +66,9 @@ def test_levels_are_shown_with_and_without_keeping_the_others(tmp_path):
     assert made.numbers.images == 4
     with Image.open(tmp_path / "both.png") as picture:
         assert picture.width == 4 * (32 + 4) + 4  # two levels with, two without
-    with pytest.raises(BadInput, match="--plain: expected a sheet of one attribute that moves along fitted directions"):
+    with pytest.raises(
+        BadInput, match="`plain` applies to a sheet of one attribute that moves along fitted directions"
+    ):
         render(tmp_path / "no.png", subjects=1, vary="smile", sheet=SheetSettings(plain=True))
 
 
@@ -100,7 +102,7 @@ def test_a_data_set_resumes_byte_by_byte_and_refuses_another(tmp_path, monkeypat
     parts[1].unlink()
     render(folder, **DATA)
     assert [part.read_bytes() for part in parts] == whole
-    with pytest.raises(FolderOfAnotherSpec, match="--seed was 3 and is 4"):
+    with pytest.raises(FolderOfAnotherSpec, match="`seed` was 3 and is 4"):
         render(folder, **{**DATA, "seed": 4})
 
 
@@ -122,7 +124,7 @@ def test_samples_of_a_stylegan2_have_their_seeds_as_ids(stylegan2, tmp_path):
     pictures = decode(table["image"].to_pylist())
     np.testing.assert_array_equal(pictures, network.render(network.sample(seeds)).pixels)
     with pytest.raises(
-        BadInput, match="--vary smile: expected attributes that can be set, got generator .*--directions"
+        BadInput, match="`vary` smile: expected attributes that can be set, got generator .*`directions`"
     ):
         render(tmp_path / "sheet.png", generator=stylegan2, vary="smile", subjects=1)
 

@@ -129,9 +129,7 @@ def test_observed_images_have_the_associations_of_their_report(runs, tmp_path):
 
 def test_another_model_is_not_compared(runs, tmp_path):
     always = audited(tmp_path / "always", target=lambda pixels: np.full(len(pixels), 0.9), seed=6)
-    with pytest.raises(
-        BadInput, match=r"one model, got bright in .*; <lambda> in always: audit one model in all of them"
-    ):
+    with pytest.raises(BadInput, match=r"one model .*, got bright in .*; <lambda> in always"):
         transect.replicate([runs[0], always])
 
 

@@ -187,7 +187,7 @@ def test_the_same_command_makes_the_same_bytes(job, data, tmp_path):
     named = {word.text: str(data / word.text) for word in command_record.read(run).words if word.sha256}
     trust = [TRUSTED[job]] if job in TRUSTED else []
     if trust:
-        with pytest.raises(BadInput, match=f"your consent .* if you trust it: --trust '{trust[0]}'"):
+        with pytest.raises(BadInput, match=f"if you trust it: `trust` '{trust[0]}'"):
             transect.reproduce(run, files=named, quiet=True)
     again = transect.reproduce(run, files=named, trust=trust, quiet=True)
     assert again.numbers.outcome == "same bytes", again
@@ -275,7 +275,7 @@ def test_calls_that_cost_money_are_not_made_again(tmp_path):
 )
 def test_a_strangers_command_says_nowhere_where_to_write(word, tmp_path):
     command_record.write(tmp_path, "match", (command_record.Word(**word),))
-    with pytest.raises(BadInput, match="put the file back"):
+    with pytest.raises(BadInput, match="restore the file"):
         calling.words_of(tmp_path, tmp_path / "again", {}, ())
 
 
@@ -296,9 +296,7 @@ def test_a_strangers_command_chooses_no_engine_address_or_model(tmp_path, monkey
 
     assert "expected no '--engine'" in refusal("invert encode", option="--engine", text="ray://192.0.2.1:6379")
     assert "expected no '--workers'" in refusal("invert encode", option="--workers", text="9")
-    assert "which a rerun does not open unasked" in refusal(
-        "invert encode", option="--images", text="s3://bucket/images"
-    )
+    assert "which a rerun does not open" in refusal("invert encode", option="--images", text="s3://bucket/images")
     for spec in ("payload:f", "callable:os:abort", "dlib:face-recognition@/etc", "hf:stranger/model", "vlm:folder"):
         assert f"if you trust it: --trust '{spec}'" in refusal("search", option="", text=spec)
     scripted = {"option": "", "text": "model.pt", "sha256": "0", "before": "torch:"}
@@ -309,7 +307,7 @@ def test_a_strangers_command_chooses_no_engine_address_or_model(tmp_path, monkey
         ("invert", "--weights"),
         ("invert", "--marks"),
     ):
-        assert "your consent" in refusal(job, option=option, text="torch:model.pt")
+        assert "only the record names" in refusal(job, option=option, text="torch:model.pt")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "api.toml").write_text("")
     assert "whose calls may cost money" in refusal("search", option="", text="api.toml")

@@ -182,11 +182,11 @@ def test_other_versions_are_named_and_compared_within_tolerance(audited, again, 
 
 def test_a_model_that_is_not_there_or_another_one_is_one_line(audited, tmp_path):
     line = refused("reproduce", str(FOLDERS / "version-1"), "--out", str(tmp_path / "again"))
-    assert line.startswith("target brightness: brightness: expected your consent to open this model")
+    assert line.startswith("target brightness: brightness: only the record names this model")
     assert line.endswith("say where it is: --target 'brightness=SPEC'")
     line = refused("reproduce", str(audited), "--target", "ours=audited:slow", "--out", str(tmp_path / "again"))
     assert line == (
-        "target ours: expected the model of the run, got one with another code_sha256, function; give it: --target 'ours=SPEC'"
+        "target ours: expected the model of the run, got another code_sha256, function; give it: --target 'ours=SPEC'"
     )
     assert not (tmp_path / "again").exists()
 

@@ -95,7 +95,7 @@ KINDS = {f"targets/{kind.module.replace('.', '/')}.py" for kind in kinds.kinds()
 
 @pytest.mark.parametrize(("door", "spec"), [(door, spec) for door, specs in DOORS.items() for spec in specs])
 def test_a_rerun_opens_no_model_that_its_reader_did_not_name(door, spec):
-    with trust.only([]), pytest.raises(BadInput, match="expected your consent to open this model"):
+    with trust.only([]), pytest.raises(BadInput, match="only the record names this model"):
         door(spec)
 
 
@@ -177,7 +177,7 @@ mitigations = [{{ kind = "noise", name = "noise", levels = [1.0] }}]
 
     word = command_record.Word("", "mitigate.toml", digest_of_input(tmp_path / "mitigate.toml"))
     run = crafted(tmp_path / "run", "mitigate", word)
-    with pytest.raises(BadInput, match="expected your consent to open this model"):
+    with pytest.raises(BadInput, match="only the record names this model"):
         transect.reproduce(run, quiet=True)
 
 
@@ -195,6 +195,6 @@ def test_the_four_attacks_end_in_one_line(tmp_path, monkeypatch):
                            ("retrieve", (command_record.Word("--model", spec), command_record.Word("--allow-download"))),
                            ("recognition", (command_record.Word("", spec),))):  # fmt: skip
             run = crafted(tmp_path / f"{job}{number}", job, *words)
-            with pytest.raises(BadInput, match=r"calls may cost money|expected your consent|names a file here"):
+            with pytest.raises(BadInput, match=r"calls may cost money|only the record names|names a file here"):
                 transect.reproduce(run, quiet=True)
     assert not (tmp_path / "ran").exists()

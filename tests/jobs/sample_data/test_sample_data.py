@@ -98,7 +98,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
 def test_what_is_there_is_never_replaced(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     told = refused_here("datasets", "sample", str(tmp_path))
-    assert told == f"{tmp_path}: expected a new or empty folder, found something in it; choose another"
+    assert told == f"{tmp_path} is not empty; choose another folder"
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 

@@ -119,7 +119,7 @@ def test_images_without_a_valid_answer_are_counted(tmp_path):
     [
         ({"budget": 0}, "--budget of at least 20 calls, got 0"),
         ({"method": "mcduff2019"}, "give --goal failures"),
-        ({"alpha": 0.2}, "--alpha: it applies to --method mcduff2019, got ours; choose that method"),
+        ({"alpha": 0.2}, "--alpha applies to --method mcduff2019, got ours; choose that method"),
     ],
 )
 def test_search_refuses_options_that_do_not_fit(options, message):

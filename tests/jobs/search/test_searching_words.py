@@ -94,10 +94,10 @@ def test_an_error_is_counted_where_a_truth_is_stated(questions, tmp_path):
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ({}, r"expected one question to search by, got 2 \(smile, role\); choose one with --question NAME"),
+        ({}, r"expected one question to search by, got 2 \(smile, role\); choose one with `question` NAME"),
         (
             {"question": "role", "truth": "tone>0.5"},
-            "expected an outcome that it enters, got refusal; leave --truth out",
+            "outcome refusal does not use a truth; leave `truth` out",
         ),
     ],
 )

@@ -71,9 +71,9 @@ def test_a_distilled_gan_has_faceworlds_latents(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["gan", "faceworld", "--size", "48"], "power of two from 8, got 48"),
-        (["gan", "faceworld", "--arch", "conditional", "--condition", "age"], "rising cuts"),
-        (["gan", "faceworld", "--grow", "4:4"], "sizes from 8"),
+        (["gan", "faceworld", "--size", "48"], "power of two of at least 8, got 48"),
+        (["gan", "faceworld", "--arch", "conditional", "--condition", "age"], "increasing cuts"),
+        (["gan", "faceworld", "--grow", "4:4"], "sizes of at least 8"),
         (["gan", "faceworld", "--distil", "8", "--z-dim", "8"], "--z-dim: expected the teacher's"),
         (["encoder", "nothing.safetensors"], "expected a file, found none"),
         (["gan", "faceworld", "--count", "2", "--arch", "conditional", "--condition", "age=18.01"], "got none of"),

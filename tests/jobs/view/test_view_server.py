@@ -92,7 +92,7 @@ def test_wrong_answers_come_first_where_they_are_asked_for(tmp_path):
     with transect.view(folder, wrong=True) as page:
         assert page.url.endswith("&target=one&verdict=wrong")
     folder = make_viewed(tmp_path / "other", {"one": ONE}, truth=None)
-    with pytest.raises(BadInput, match="--wrong: expected a run with a wrong answer"):
+    with pytest.raises(BadInput, match="wrong: expected a run with a wrong answer"):
         transect.view(folder, wrong=True)
 
 
@@ -178,7 +178,7 @@ def test_the_selection_leaves_as_csv_parquet_and_sheet(http):
         ("/api/pairs?by=smile&left=0&right=1&beside=zzz", "unknown target 'zzz': "),
         ("/export.csv?target=zzz", "unknown target 'zzz': "),
         ("/api/images?start=-1", "query.start: expected another value"),
-        ("/api/subject?run=run&subject=7", "expected the number of a subject, got 7"),
+        ("/api/subject?run=run&subject=7", "expected a subject's number, got 7"),
     ],
 )
 def test_a_wrong_address_is_told_in_one_line(http, address, message):
@@ -215,8 +215,8 @@ def test_other_folders_are_left_out_with_their_reasons(tmp_path):
     assert [run["name"] for run in about["runs"]] == ["good"]
     reasons = {each["name"]: each["reason"] for each in about["left_out"]}
     assert "it has no finished image yet" in reasons["empty"]
-    assert "does not read as a run's spec" in reasons["broken"]
-    assert "does not read back as it was written" in reasons["cut"]
+    assert "is not a valid record of a run" in reasons["broken"]
+    assert "is damaged" in reasons["cut"]
 
 
 def test_studies_and_runs_of_studies_are_found_by_name(tmp_path):
@@ -240,7 +240,7 @@ def test_a_changed_part_or_a_picture_that_is_none_is_not_sent(tmp_path):
     pq.write_table(other, part)
     reply = http.get(f"/pictures/{line['row']}/{line['digest']}")
     assert reply.status_code == 409
-    assert "does not read back as it was written" in reply.json()["detail"]
+    assert "is damaged" in reply.json()["detail"]
     with _again(tmp_path / "run") as folder:
         folder.write_part("images", 0, other)
     reply = browser(tmp_path / "run").get(f"/thumbnails/{line['row']}/{line['digest']}")

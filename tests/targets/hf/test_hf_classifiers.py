@@ -130,9 +130,12 @@ def test_folders_that_are_refused(tmp_path):
     saved(tmp_path, ["none", "weak", "broad"])
     config = json.loads((tmp_path / "config.json").read_text())
     for change, message in (
-        ({"auto_map": {"AutoConfig": "own.Config"}}, "which names code of the model's own"),
+        ({"auto_map": {"AutoConfig": "own.Config"}}, "expected only settings, got custom code in auto_map"),
         ({"model_type": "no-such-model"}, "unknown model type 'no-such-model'"),
-        ({"architectures": ["ViTForMaskedImageModeling"]}, "expected an image classifier, an object detector, CLIP or"),
+        (
+            {"architectures": ["ViTForMaskedImageModeling"]},
+            "expected a classifier, detector or embedder of images, CLIP or",
+        ),
     ):
         (tmp_path / "config.json").write_text(json.dumps({**config, **change}))
         with pytest.raises(BadInput, match=message):
@@ -181,7 +184,7 @@ def test_a_download_is_only_tried_where_it_is_allowed(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.snapshot_download", download)
     with pytest.raises(BadInput, match="download it with --allow-download"):
         resolve("hf:own/smiles")
-    with pytest.raises(BadInput, match=r"hf:own/smiles: could not be downloaded: no network") as error:
+    with pytest.raises(BadInput, match=r"hf:own/smiles: cannot be downloaded: no network") as error:
         resolve("hf:own/smiles", allow_download=True)
     assert "\n" not in str(error.value)
     files = ["*.jinja", "*.json", "*.model", "*.safetensors", "*.spm", "*.txt"]  # no pickles and no code
@@ -225,5 +228,5 @@ def test_a_torchvision_that_does_not_fit_is_named_and_no_folder_is_blamed(tmp_pa
     (tmp_path / "torchvision" / "__init__.py").write_text("raise RuntimeError('operator torchvision::nms is missing')")
     monkeypatch.delitem(sys.modules, "torchvision", raising=False)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(BadInput, match="torchvision: expected one that fits PyTorch .*nms is missing; install one"):
+    with pytest.raises(BadInput, match="torchvision does not fit PyTorch .*nms is missing; install one"):
         resolve(str(tmp_path / "smiles"))

@@ -80,8 +80,8 @@ def test_a_target_opens_again_from_its_description(clip):
     ("options", "message"),
     [
         ({"labels": LABELS, "templates": ["a photo"]}, "template: expected one {} for the label, got 'a photo'"),
-        ({"labels": ["a", "a"]}, "labels: expected each once and none empty, got 'a'"),
-        ({"labels": ["a face"]}, "this model compares texts with each other: expected two labels or more"),
+        ({"labels": ["a", "a"]}, "labels: expected unique, non-empty texts, got 'a'"),
+        ({"labels": ["a face"]}, "this model compares texts: expected at least two labels"),
         ({"labels": LABELS, "task": "regression"}, "task: expected one that fits 3 labels in words, got regression"),
         ({"labels": ["a", "b" * 90]}, "expected at most 77 tokens, got 107"),
     ],
@@ -96,7 +96,7 @@ def test_code_beside_a_tokenizer_is_refused(tmp_path):
     folder = tiny.clip(tmp_path / "clip")
     file = folder / "tokenizer_config.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "auto_map": {"AutoTokenizer": ["own.Own", None]}}))
-    with pytest.raises(BadInput, match="tokenizer_config.json: expected settings alone, got auto_map"):
+    with pytest.raises(BadInput, match="tokenizer_config.json: expected only settings, got custom code in auto_map"):
         resolve(f"hf:{folder}", labels=LABELS)
 
 

@@ -44,7 +44,7 @@ def test_what_is_larger_than_the_weights_is_refused_within_four_gibibytes(tmp_pa
     command = [sys.executable, "-c", WORK, str(4 << 30), *(str(tmp_path / name) for name in changes)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = dict(zip(changes, done.stdout.splitlines(), strict=True))
-    fit, pictures = "expected a config.json that fits the weights", "expected pictures of at most 178,956,970 pixels"
+    fit, pictures = "config.json does not fit the weights", "expected pictures of at most 178,956,970 pixels"
     expected = {"layers": fit, "more_layers": fit, "wide": fit, "image": fit, "size": pictures, "edge": pictures}
     assert {name: expected.get(name, "opened") in line for name, line in lines.items()} == dict.fromkeys(
         changes, True

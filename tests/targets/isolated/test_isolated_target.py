@@ -114,7 +114,7 @@ def test_boxes_and_settings_come_through():
     [
         (BRIGHT, {"labels": object()}, "--isolate: expected settings of texts and numbers"),
         ("rough_targets:Paid", {}, "counts its own calls"),
-        ("leaves_on_import:f", {}, "its process ended with exit code 7 while it was loaded"),
+        ("leaves_on_import:f", {}, "its process ended with exit code 7 during loading"),
     ],
 )
 def test_what_cannot_be_opened_there_is_refused_in_one_line(spec, options, expected, tmp_path, monkeypatch):
@@ -224,7 +224,7 @@ def test_a_target_that_hangs_while_it_is_loaded_is_ended(tmp_path, monkeypatch):
     (tmp_path / "hangs_on_import.py").write_text("import time\ntime.sleep(3600)\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(isolated, "_LOADING", 3.0)
-    with pytest.raises(BadInput, match="its process was ended after 3 s while it was loaded"):
+    with pytest.raises(BadInput, match="its process was stopped after 3 s during loading"):
         resolve("hangs_on_import:f", isolate=True)
 
 
@@ -251,7 +251,9 @@ def test_a_process_that_is_started_again_with_other_code_ends_the_run(tmp_path, 
     before = target.describe()
     file.write_text(CHANGING.replace("0.25", "0.7500"))
     assert asked(target, faces(0)).scores.tolist() == [[0.25]], "the process has the first module"
-    with pytest.raises(TargetChanged, match=r"loaded a changed model \(code_sha256\).*restore its files and rerun"):
+    with pytest.raises(
+        TargetChanged, match=r"the model changed while the run read it \(code_sha256\).*restore its files and rerun"
+    ):
         asked(target, faces(1, 0))
     assert target.describe() == before
     file.write_text(CHANGING)

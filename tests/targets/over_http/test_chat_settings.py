@@ -20,8 +20,8 @@ FAR = "https://example.org"
         (LOCAL, ("${ACME_KEY}", SECRET), "request.headers.Authorization: expected a secret from the environment, got one written"),
         (LOCAL, ("[limits]", 'json = { stream = true }\n[limits]'), "request.json: expected no stream here: it is made for each question, and nothing is streamed"),
         ("http://example.org", ("", ""), "request.url: expected https:// where secrets are sent, got http://: use https://"),
-        (FAR, ("", ""), "budget: expected calls = N, money = X or tokens = N for a model elsewhere, or one that costs: add"),
-        (FAR, ("[limits]", "[budget]\nmoney = 1\n[limits]"), "price: expected per_million_sent and per_million_received, since there is a budget"),
+        (FAR, ("", ""), "budget: expected calls = N, money = X or tokens = N for a remote or paid model: add"),
+        (FAR, ("[limits]", "[budget]\nmoney = 1\n[limits]"), "price: expected per_million_sent and per_million_received, since the budget"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_in_one_line(tmp_path, url, changes, message):

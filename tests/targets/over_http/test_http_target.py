@@ -122,7 +122,7 @@ def test_a_certificate_that_is_not_trusted(tmp_path):
         with asking(tmp_path, server.url.replace("http:", "https:")) as target:
             reasons = target.predict(Images(pictures(1))).failures
             assert target.ledger.spent().calls == 0
-    assert reasons == ("TLS: the certificate was not accepted",)
+    assert reasons == ("TLS: the certificate was rejected",)
 
 
 def make_certificate(path):

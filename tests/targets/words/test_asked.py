@@ -129,9 +129,9 @@ def test_a_spec_with_questions_is_a_target_for_each_of_them(questions):
 
 
 def test_a_model_in_words_without_questions_and_the_reverse_are_one_line_each(questions):
-    with pytest.raises(BadInput, match="answers in words: expected questions to ask it"):
+    with pytest.raises(BadInput, match="answers in words and needs questions"):
         resolve("stub_speaker:speaker")
-    with pytest.raises(BadInput, match="expected models that answer in words"):
+    with pytest.raises(BadInput, match="does not answer in words"):
         resolve("audited:brightness", questions=str(questions), question="smile")
     assert gives_words("vlm:x")
     assert not gives_words("nowhere.toml")

@@ -217,5 +217,5 @@ def test_a_stored_description_opens_the_same_judge_and_functions_again():
     given = {"judge": JudgeSpeaker(), "length": "judge_speaker:lengths"}
     again = reopen_asked(stored, StubSpeaker(), given | {"length": lengths})
     assert json_of(describe(again)) == stored
-    with pytest.raises(BadInput, match="scorer length: its code would run with your permissions"):
+    with pytest.raises(BadInput, match="scorer length: its code runs with your permissions"):
         reopen_asked(stored, StubSpeaker(), {"judge": JudgeSpeaker()})

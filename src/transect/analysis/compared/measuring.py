@@ -99,8 +99,8 @@ def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> list[Mode
     found = _named([(folder, [(run, run.spec.targets) for run in studies]) for folder, studies in runs], targets)
     if len(found) < 2:
         raise BadInput(
-            f"expected two models or more to compare, got {len(found)}; give a second run on the same images, or "
-            "audit several targets in one run"
+            f"expected at least two models to compare, got {len(found)}; give a second run on the same "
+            "images, or audit several targets in one run"
         )
     return found
 
@@ -131,7 +131,7 @@ def images_of(folders: Sequence[Path]) -> list[tuple[Path, list[Run]]]:
         first, own = runs[0]
         if len(own) != len(others) or not all(same_images(*pair) for pair in zip(own, others, strict=True)):
             raise BadInput(
-                f"{folder}: expected a run on the images of {first}, got other images; rerun one of them with the same "
+                f"{folder}: expected a run on the images of {first}, got other images; use the same "
                 "generator, attributes, subjects, size and seed"
             )
     return runs
@@ -179,14 +179,13 @@ def paired_outcomes(models: Sequence[Model[TargetEntry]]) -> tuple[list[PairedOu
     notes += alone
     if not pairs and len(alone) == len(models):
         raise BadInput(
-            f"expected a question that two models were asked, got {len(models)} that one was asked each "
-            f"({', '.join(model.name for model in models)}); give a run of another model with the same --questions"
+            f"expected a question that two models share, got {len(models)} without one "
+            f"({', '.join(model.name for model in models)}); add a run of another model with the same "
+            "--questions"
         )
     if not pairs:
         why_not = "; ".join(dict.fromkeys(notes)) or "no study has both"
-        raise BadInput(
-            f"expected an outcome that two models share, got none ({why_not}); audit them with the same truth"
-        )
+        raise BadInput(f"expected an outcome that two models share, got none ({why_not}); use the same truth")
     return pairs, list(dict.fromkeys(notes))
 
 

@@ -60,7 +60,7 @@ def measure_of(request: Request) -> Measure | None:
     from transect.perceptual.distance import appearance_of
 
     if request.options.pictures is None:
-        raise BadInput(f"--difficulty {name} compares pictures: name their column with --pictures COLUMN")
+        raise BadInput(f"--difficulty {name} compares pictures: give their column with --pictures COLUMN")
     if name == "vgg16" and weights is None:
         raise BadInput("--difficulty vgg16: expected VGG16's weights in torchvision's layout, got none; "
                        "give --difficulty-weights FILE")  # fmt: skip
@@ -118,10 +118,7 @@ class PictureDistance:
 
         stored = self._pictures.of(row)
         if stored is None:
-            raise BadInput(
-                f"picture of row {row}: expected one, got none; --difficulty compares the images of each matched "
-                "person: drop the row"
-            )
+            raise BadInput(f"row {row} has no picture for --difficulty to compare; drop the row")
         square = Image.fromarray(pixels_of(stored, f"picture of row {row}", None, Crop()))
         small = np.array(square.resize((SIDE, SIDE), Image.Resampling.BOX))
         with torch.inference_mode():

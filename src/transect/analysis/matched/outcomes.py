@@ -237,12 +237,12 @@ def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> Ef
         rows = [row for row in contrasts if row["attribute"] == attribute and row["outcome"] in outcomes]
         chosen = [_effect(row) for row in rows]
     except (OSError, ValueError, KeyError, TypeError):
-        raise BadInput(f"--experiment {folder}: expected a finished audit's results.json, found none to read") from None
+        raise BadInput(f"--experiment {folder}: expected a finished audit's results.json, found none") from None
     if not chosen:
         present = ", ".join(dict.fromkeys(f"{row['outcome']} by {row['attribute']}" for row in contrasts)) or "nothing"
         raise BadInput(
-            f"--experiment {folder}: expected {' or '.join(outcomes)} by {attribute}, found {present}; name the "
-            "experiment's attribute with --experiment-attribute, and columns of --outcome as its outcomes"
+            f"--experiment {folder}: expected {' or '.join(outcomes)} by {attribute}, found {present}; set "
+            "--experiment-attribute, and rename the columns of --outcome to its outcomes"
         )
     return chosen
 

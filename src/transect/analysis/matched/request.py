@@ -150,10 +150,10 @@ def opened(
     if not blocks and not paired:
         raise BadInput("nothing to match on: expected --features FILE.npy or FILE.parquet, or --pairs FILE")
     if not blocks and table is None:
-        raise BadInput("--pairs: expected --table FILE with the treatment of the images, got none; give it")
+        raise BadInput("--pairs needs --table FILE with the treatment of the images")
     source = blocks[0] if table is None else table
     if table is None and is_array(source):
-        raise BadInput("expected --table FILE.parquet with the treatment: an array or .npy file holds features alone")
+        raise BadInput("expected --table FILE.parquet with the treatment: an array or .npy file holds only features")
     rows = image_table(Path(source)) if is_audit(source) else as_table(source, "table")
     root = Path(source).parent if isinstance(source, str | Path) else Path()
     return tuple(rows if _same(block, source) else block for block in blocks), rows, root
@@ -169,9 +169,7 @@ def check(request: Request, groups: int) -> None:
     """Raises BadInput for options that do not go together, of this many groups; none is ignored silently."""
     for name, (is_set, methods) in _settings(request).items():
         if is_set and request.method not in methods:
-            raise BadInput(
-                f"{name} has no part in --method {request.method}: leave it out, or use {' or '.join(methods)}"
-            )
+            raise BadInput(f"{name} does not apply to --method {request.method}; use {' or '.join(methods)}")
     if request.options.pictures is not None:
         column(request.table, request.options.pictures, "picture")
     if request.options.pairs is not None:
@@ -182,7 +180,7 @@ def check(request: Request, groups: int) -> None:
     if request.options.experiment is None and request.options.experiment_attribute is not None:
         raise BadInput("--experiment-attribute names an attribute of --experiment DIR: give both")
     if request.options.experiment is not None and not request.outcomes:
-        raise BadInput("--experiment is compared with outcomes within pairs: name them with --outcome")
+        raise BadInput("--experiment is compared with outcomes within pairs: give them with --outcome")
 
 
 def _check_given(request: Request) -> None:
@@ -207,7 +205,7 @@ def _check_difficulty(request: Request) -> None:
     options = request.options
     for name, value in (("--difficulty", options.difficulty), ("--difficulty-weights", options.difficulty_weights)):
         if value is not None and not options.references:
-            raise BadInput(f"{name} is of reference images: give --references too")
+            raise BadInput(f"{name} applies to reference images: give --references too")
 
 
 def _check_numbers(request: Request) -> None:
@@ -215,7 +213,7 @@ def _check_numbers(request: Request) -> None:
     options = request.options
     for name, value in (("--caliper", request.caliper), ("--gate", options.gate)):
         if value is not None and not 0 <= value < math.inf:
-            raise BadInput(f"{name}: expected a number of 0 or more, got {value:g}")
+            raise BadInput(f"{name}: expected at least 0, got {value:g}")
     if options.second_threshold is not None and not options.second_threshold > 0:
         raise BadInput(f"--second-threshold: expected a distance above 0, got {options.second_threshold:g}")
 
@@ -223,12 +221,12 @@ def _check_numbers(request: Request) -> None:
 def _check_groups(request: Request, groups: int) -> None:
     several = groups > 2
     if several and request.method not in ("greedy", "optimal", "mahalanobis", "propensity"):
-        raise BadInput(f"{groups} groups: expected --method greedy, optimal, mahalanobis or propensity")
+        raise BadInput(f"{groups} groups need --method greedy, optimal, mahalanobis or propensity")
     if request.options.base is not None and not several:
-        raise BadInput(f"--base {request.options.base} chooses among more than two groups: leave it out")
+        raise BadInput(f"--base {request.options.base} applies to more than two groups: leave it out")
     pairs_of_two = not several and request.method != WEIGHTING
     if request.options.references and not pairs_of_two:
-        raise BadInput("--references needs pairs of two groups")
+        raise BadInput("--references needs exactly two groups")
     if request.outcomes and request.method == WEIGHTING:
         raise BadInput(f"--outcome: expected a method that makes pairs, got {request.method}, which weighs images")
     if request.options.experiment is not None and several:

@@ -193,7 +193,7 @@ class Prepared:
     def covariate_matrix(self) -> Float[np.ndarray, "n k"]:
         """The covariates side by side; raises BadInput without any, or where an eligible image lacks one."""
         if not self.covariates:
-            raise BadInput("this method needs covariates: name numeric columns of the table with --covariate")
+            raise BadInput("this method needs covariates: give numeric columns of the table with --covariate")
         table = np.column_stack(list(self.covariates.values()))
         lacking = self.sample.eligible & ~np.isfinite(table).all(axis=1)
         if lacking.any():
@@ -207,7 +207,7 @@ def prepare(request: Request) -> Prepared:
     table, options = request.table, request.options
     features, names, compared = _features(request)
     if len(features) != table.num_rows:
-        raise BadInput(f"expected as many rows of features as of the table ({table.num_rows}), got {len(features)}")
+        raise BadInput(f"expected {table.num_rows} rows of features, as in the table, got {len(features)}")
     treatment, groups, labels = _treatment(request)
     metric: Metric = "mahalanobis" if request.method == "mahalanobis" else request.metric
     original = layered(features, options.layers)
@@ -262,7 +262,7 @@ def _features(request: Request) -> files.Features:
             f"weights: expected one for each of {len(request.blocks)} blocks of features, got {len(weights)}"
         )
     if request.options.columns and request.blocks and all(map(files.is_array, request.blocks)):
-        raise BadInput("--columns: expected features that are a table, got an array or an inversion; leave it out")
+        raise BadInput("--columns applies to features in a table, got an array or an inversion; leave it out")
     if not request.blocks:  # given pairs need no distance; numbers that differ stand for images
         return files.Features(np.arange(request.table.num_rows, dtype=np.float64)[:, None])
     ids = files.ids_of(request.table)
@@ -343,10 +343,7 @@ def _rank(name: str) -> tuple[bool, float, str]:
 def _second(request: Request) -> Float[np.ndarray, "n e"] | None:
     second = request.options.second
     if (second is None) != (request.options.second_threshold is None):
-        raise BadInput(
-            "expected --second FILE and --second-threshold together: the embedding and the distance below which pairs "
-            "must be"
-        )
+        raise BadInput("expected both --second (an embedding) and --second-threshold (its largest distance)")
     if second is None:
         return None
     features = files.read_features(second, (), files.ids_of(request.table), role="second").values
@@ -382,14 +379,12 @@ def _outcomes(request: Request) -> tuple[dict[str, Float[np.ndarray, " n"]], dic
     pairing = {request.treatment, *request.options.columns, *request.exact, *request.covariates}
     for name in request.outcomes:
         if name in pairing:
-            raise BadInput(
-                f"--outcome {name}: expected a column that pairs are not made by; leave it out of the others"
-            )
+            raise BadInput(f"--outcome {name}: pairs are made by this column; remove it from the other options")
     columns = {name: files.numbers(request.table, name, "outcome") for name in request.outcomes}
     reaches = {name: proportion_reach(values) for name, values in columns.items()}
     for after, before in request.options.changes:
         if after not in columns or before not in columns:
-            raise BadInput(f"--change {after}={before}: expected two columns of --outcome, got others; name both there")
+            raise BadInput(f"--change {after}={before}: expected two columns of --outcome; add both to --outcome")
         columns[f"{after} minus {before}"] = columns[after] - columns[before]
         reaches[f"{after} minus {before}"] = proportion_reach(columns[after], columns[before])
     return columns, reaches

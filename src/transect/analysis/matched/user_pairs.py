@@ -81,7 +81,7 @@ def _rows(
     n, given = request.table.num_rows, images.to_pylist()
     if pa.types.is_integer(images.type):
         if images.null_count or not all(0 <= row < n for row in given):
-            raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is this their --table?")
+            raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}; were the pairs made from this --table?")
         return np.array(given, dtype=np.int64)
     ids = files.ids_of(request.table)
     if ids is None:
@@ -90,7 +90,8 @@ def _rows(
     named = [names[image] for image in given]
     if unknown := [image for image in named if image not in place]:
         raise BadInput(
-            f"{name}: expected ids of the table such as {ids[0]!r}, got {unknown[0]!r}; is it of this table?"
+            f"{name}: expected ids of the table such as {ids[0]!r}, got {unknown[0]!r}; were the pairs made "
+            "from this table?"
         )
     return np.array([place[image] for image in named], dtype=np.int64)
 
@@ -103,8 +104,8 @@ def pairs(request: Request, sample: Sample) -> Matching:
     if len(alike):
         where = f"pair {alike[0]} (rows {given.a[alike[0]]} and {given.b[alike[0]]})"
         raise BadInput(
-            f"{given.name}: expected an image of each group of {request.treatment} in every pair, got"
-            f" {counted(len(alike), 'pair')} without, first {where}; leave them out"
+            f"{given.name}: expected an image of each group of {request.treatment} in every pair, missing in "
+            f"{counted(len(alike), 'pair')}, first {where}; leave them out"
         )
     turned = level[given.a] == 0
     a, b = np.where(turned, given.b, given.a), np.where(turned, given.a, given.b)
@@ -119,13 +120,13 @@ def sets(request: Request, sample: Sample, labels: tuple[str, ...]) -> Sets | No
     base = request.options.base or str(group[given.a[0]])
     others = sorted({*labels} - {base, ""})
     if (group[given.a] != base).any():
-        raise BadInput(f"{given.name}: expected images of {base} in column a, got others; name another --base")
+        raise BadInput(f"{given.name}: expected only images of {base} in column a; choose another --base")
     members_of: dict[int, dict[str, tuple[int, float]]] = {}
     distance = _distance(request, sample, given, given.a, given.b)
     for a, b, far in zip(given.a.tolist(), given.b.tolist(), distance.tolist(), strict=True):
         members = members_of.setdefault(a, {})
         if members.setdefault(str(group[b]), (b, far)) != (b, far) or group[b] in (base, ""):
-            raise BadInput(f"{given.name}: expected one image of each of {', '.join(others)} with row {a}, got row {b}")
+            raise BadInput(f"{given.name}: expected one image of each of {', '.join(others)} for row {a}, got row {b}")
     whole = {a: members for a, members in members_of.items() if len(members) == len(others)}
     refused = {row: NOT_GIVEN for row in np.flatnonzero(group == base).tolist() if row not in members_of}
     refused |= {

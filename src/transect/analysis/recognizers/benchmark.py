@@ -352,9 +352,9 @@ def _check_groups(group: NDArray[np.object_], name: str) -> None:
     """At least one comparable image, and at most 20 groups. Raises BadInput otherwise."""
     counts = Counter(group.tolist())
     if not counts:
-        raise BadInput(f"no image has an embedding, an identity and a {name}: fix the files, or name other columns")
+        raise BadInput(f"no image has an embedding, an identity and a {name}: fix the files, or choose other columns")
     if len(counts) > MOST_GROUPS:
-        raise BadInput(f"--group {name}: expected at most {MOST_GROUPS} groups, got {len(counts)}; cut it into groups")
+        raise BadInput(f"--group {name}: expected at most {MOST_GROUPS} groups, got {len(counts)}; merge some of them")
 
 
 def _check_variation(embeddings: Float[np.ndarray, "m d"], metric: Metric) -> None:
@@ -362,8 +362,7 @@ def _check_variation(embeddings: Float[np.ndarray, "m d"], metric: Metric) -> No
     compared, rounding = (directions_of(embeddings), 1e-12) if metric == "cosine" else (embeddings, 0.0)
     if len(compared) > 1 and float(np.ptp(compared, axis=0).max()) <= rounding:
         raise BadInput(
-            f"embeddings: all {len(compared)} are the same ({metric} distance), so that every distance is 0; give "
-            "those of a model that tells images apart"
+            f"embeddings: all {len(compared)} are the same, so every {metric} distance is 0; use another model"
         )
 
 
@@ -393,11 +392,11 @@ def matched_rows(pairs: TableLike, n: int) -> tuple[Int[np.ndarray, " m"], bool]
     columns = [column for column in ("a", "b", *REFERENCES) if column in table.column_names]
     if not {"a", "b"} <= set(columns):
         raise BadInput(
-            f"{name}: expected columns a and b, as transect match writes pairs, got {', '.join(table.column_names[:6])}"
+            f"{name}: expected columns a and b, as in pairs of transect match, got {', '.join(table.column_names[:6])}"
         )
     rows = np.unique(np.concatenate([files.numbers(table, column, "pair") for column in columns]))
     if not np.isin(rows, np.arange(n)).all():
-        raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is this their --table?")
+        raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}; were the pairs made from this --table?")
     return rows.astype(np.int64), len(columns) > 2
 
 

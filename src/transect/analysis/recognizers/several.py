@@ -159,7 +159,7 @@ def _in_common(results: Mapping[str, RecognitionNumbers]) -> Bool[np.ndarray, " 
     first, *others = results.values()
     for name, other in zip([*results][1:], others, strict=True):
         if not _same(first, other):
-            raise BadInput(f"{name}: expected a result of the same images and groups, got another; run it again")
+            raise BadInput(f"{name}: expected a result on the same images and groups; run it again")
     return np.asarray(np.logical_and.reduce([result.benchmark.usable for result in results.values()]), dtype=bool)
 
 

@@ -128,11 +128,11 @@ def read(folders: Sequence[Path]) -> tuple[Reading, ...]:
     """Every world in some run folders, in their order, each under a name of its own."""
     counts = Counter(folder.resolve() for folder in folders)
     if twice := [folder for folder in folders if counts[folder.resolve()] > 1]:
-        raise BadInput(f"{twice[0]}: expected each run once, got it {counts[twice[0].resolve()]} times; leave one out")
+        raise BadInput(f"{twice[0]}: given {counts[twice[0].resolve()]} times; give each run once")
     found = [each for folder in folders for each in _worlds_in(folder)]
     if len(found) < 2:
         raise BadInput(
-            f"expected two worlds or more, got {len(found)}; give a second run, of another generator or of photographs"
+            f"expected at least two worlds, got {len(found)}; add a run on another generator or on photographs"
         )
     return numbered(found)
 
@@ -306,7 +306,7 @@ def _matched(folder: Path) -> Reading:
         groups = [str(name) for name in body["groups"]]
         outcomes, attribute = list(body["outcomes"]), str(body["treatment"])
         if body.get("dose_gap") is not None or len(groups) != 2:
-            raise BadInput(f"{folder}: expected pairs of two groups, got others; match two groups")
+            raise BadInput(f"{folder}: expected pairs of two groups; match two groups")
         if not outcomes:
             raise BadInput(f"{folder}: expected outcomes within pairs, got none; match with --outcome")
         effects = tuple(_of_pairs(row, attribute, (groups[0], groups[1])) for row in outcomes)
@@ -314,7 +314,7 @@ def _matched(folder: Path) -> Reading:
             folder.name, "", "matched pairs, adjusted", "matched", str(body["method"]), "", int(body["pairs"])
         )
     except (KeyError, TypeError, ValueError, IndexError):
-        raise BadInput(f"{folder / MATCH}: expected the numbers of transect match, got other ones") from None
+        raise BadInput(f"{folder / MATCH}: expected the numbers of transect match, got another file") from None
     return Reading(folder, world, effects)
 
 

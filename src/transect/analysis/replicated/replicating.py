@@ -176,8 +176,8 @@ def _check_one_model(worlds: Sequence[World], effects: Sequence[WorldEffect]) ->
         return
     told = [f"{', '.join(dict.fromkeys(short_name(e.target) for e in of[name]))} in {name}" for name in audited]
     raise BadInput(
-        f"expected runs that audit one model, got {'; '.join(told)}: audit one model in all of them (same weights, "
-        "threshold and preprocessing), or set models side by side with transect compare"
+        "expected runs of one model with the same weights, threshold and preprocessing, got "
+        f"{'; '.join(told)}; to compare models: transect compare"
     )
 
 
@@ -395,7 +395,7 @@ def _drawn_from(generator: GeneratorDescription) -> tuple[str, ...]:
 def _experiment(folder: Path) -> Run:
     places = runs_of(folder)
     if len(places) != 1:
-        raise BadInput(f"--combine: {folder}: expected a run of one study, got {len(places)}; give that of one study")
+        raise BadInput(f"--combine: {folder}: expected a run of one study, got {len(places)}")
     run = finished_run.read(places[0])
     if not run.design.levels:
         raise BadInput(f"--combine: {folder}: expected attributes that were set, got observed images; drop --combine")
@@ -479,7 +479,7 @@ def replicate_runs(
     """The same effects in the worlds of finished runs, and whether they replicate. rules: a file of `label_rules`."""
     known_rules = label_rules.read(rules)
     if combine and len(folders) != 2:
-        raise BadInput(f"--combine: expected two runs, the rendered one first, got {len(folders)}; give these two")
+        raise BadInput(f"--combine: expected two runs, the rendered one first, got {len(folders)}")
     readings = read(folders)
     outcomes = {effect.outcome for reading in readings for effect in reading.effects}
     known = margins_of(stated, outcomes, folders[0])

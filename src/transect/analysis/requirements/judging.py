@@ -37,10 +37,7 @@ from transect.runs.wording import counted
 def asked_in(name: str, requirement: Requirement, runs: Sequence[Run]) -> list[tuple[Run, PairsEntry]]:
     """The questions that a requirement is about, with their runs."""
     if requirement.kind != "difference" or not requirement.attribute:
-        raise BadInput(
-            f"{name}: expected attribute and margin of a question about two images, got another limit; it has no rate "
-            "and no baseline"
-        )
+        raise BadInput(f"{name}: a question about two images has no rate and no baseline; give attribute and margin")
     if requirement.outcome not in ("", PREFERRED):
         raise UnknownName(f"outcome in {name!r}:", requirement.outcome, [PREFERRED])
     about = [run for run in runs if run.spec.pairs and requirement.study in ("", run.spec.name)]
@@ -109,11 +106,11 @@ def judge_other_job(folder: Path, requirements: Sequence[Requirement]) -> tuple[
     rows = []
     for name, sound in reading_named(requirements):
         if sound.kind != _KINDS[file]:
-            raise BadInput(f"{name}: expected a requirement that {file} can show, got another; check it elsewhere")
+            raise BadInput(f"{name}: {file} cannot show this requirement; check it against another run")
         try:
             rows.append(_ratio(name, sound, numbers) if file == RECOGNITION else _leakage(name, sound, numbers))
         except (KeyError, TypeError, IndexError, ValueError, AttributeError):
-            raise BadInput(f"{folder / file}: expected the numbers of that job, got other ones; {_ADVICE}") from None
+            raise BadInput(f"{folder / file}: expected the numbers of that job, got another file; {_ADVICE}") from None
     return tuple(rows)
 
 
@@ -203,7 +200,7 @@ def _judged_on(name: str, requirement: Requirement, runs: Sequence[Run]) -> list
     chosen = [run for run in runs if wanted <= set(run.attributes) and requirement.study in ("", run.spec.name)]
     if not chosen:
         studies = ", ".join(run.spec.name for run in runs)
-        raise BadInput(f"{name}: expected a study with {', '.join(sorted(wanted))}, got none of {studies}")
+        raise BadInput(f"{name}: expected a study with {', '.join(sorted(wanted))}, got only {studies}")
     targets = [(run, target) for run in chosen for target in run.spec.targets]
     named = [pair for pair in targets if requirement.target in ("", pair[1].name)]
     if not named:
@@ -212,7 +209,7 @@ def _judged_on(name: str, requirement: Requirement, runs: Sequence[Run]) -> list
     if able and len(able) < len(named):
         lacking = next(target.name for run, target in named if not _outcome_name(requirement, run, target))
         wanted_of_all = f"expected every target to count {requirement.outcome}, {lacking} does not"
-        raise BadInput(f"{name}: {wanted_of_all}; name the target, or give it a --truth")
+        raise BadInput(f"{name}: {wanted_of_all}; choose the target, or give it a --truth")
     if not able:
         counts = sorted({each for run, target in named for each in run.outcomes(target)})
         raise UnknownName(f"outcome in {name!r}:", requirement.outcome, counts, hint="give --truth to count errors")
@@ -249,7 +246,7 @@ def _limit(name: str, requirement: Requirement, outcome: Outcome) -> float:
     points = outcome.unit == "proportion"
     limit = requirement.max_rate if requirement.kind == "rate" else requirement.margin
     if limit is None and not points:
-        raise BadInput(f"{name}: expected a margin in the unit of {outcome.name}, got none; state margin")
+        raise BadInput(f"{name}: expected a margin in the unit of {outcome.name}, got none; set margin")
     stated = DEFAULT_MARGIN if limit is None else limit
     if points and stated >= 1:
         raise BadInput(f"{name}: expected a share below 1, got {stated:g}; two points are 0.02")
@@ -408,7 +405,7 @@ class _About:
             raise BadInput(f"{self.name}: no_worse_than: expected an experiment, got observed images; use --vary")
         if not same:
             raise BadInput(
-                f"{self.name}: no_worse_than: expected a run on the same images, got {path}; rerun it with the same "
+                f"{self.name}: no_worse_than: expected a run on the same images, got {path}; use the same "
                 "generator, attributes, subjects, size and seed"
             )
         targets = [target for target in same[0].spec.targets if target.name == self.target.name]
@@ -425,14 +422,14 @@ class _About:
         judged = self.outcome.name in OF_TRUTH
         if target.task != self.target.task or (judged and (ours and ours.text) != (theirs and theirs.text)):
             raise BadInput(
-                f"{self.name}: no_worse_than: expected a baseline of the same task and truth, got {target.name} in "
-                f"{path}; audit it again as this model"
+                f"{self.name}: no_worse_than: expected a baseline of the same task and truth, got "
+                f"{target.name} in {path}; audit it again with the same truth"
             )
 
     def rates(self) -> tuple[list[str], Sequence[Bound]]:
         """The rate of every group; of shares of several answers each answer counts, by subject."""
         if not self.measure.is_share:
-            raise BadInput(f"{self.name}: max_rate: expected an outcome of yes or no, got {self.outcome.name}")
+            raise BadInput(f"{self.name}: max_rate: expected a yes-or-no outcome, got {self.outcome.name}")
         labels, cells = self._cells()
         people, who = np.unique(self.run.people, return_inverse=True)
         known = np.isfinite(self.outcome.values) & (cells >= 0)

@@ -115,14 +115,14 @@ def _check_fields(requirement: Requirement, place: str) -> None:
     if requirement.max_rate is not None and requirement.max_rate >= 1:
         raise BadInput(f"{place}: max_rate: expected a share below 1, got {requirement.max_rate:g}; 5 % is 0.05")
     if requirement.kind == "difference" and not requirement.attribute:
-        raise BadInput(f"{place}: margin: expected an attribute with it, got none; add one, {_EXAMPLE}")
+        raise BadInput(f"{place}: margin: needs an attribute; add one, {_EXAMPLE}")
     if requirement.kind == "rate" and not 0 < len(requirement.by) <= MOST_ATTRIBUTES:
         raise BadInput(f"{place}: max_rate: expected by = one to three attributes, got {len(requirement.by)}")
     if requirement.kind == "rate" and requirement.attribute:
         raise BadInput(f'{place}: max_rate: expected the groups in by, got attribute; write by = ["…"]')
     if requirement.kind == "baseline" and not requirement.attribute and requirement.outcome not in WORSE_WHEN_LARGER:
         raise BadInput(
-            f"{place}: no_worse_than: expected an attribute, or an outcome of which more is worse "
+            f"{place}: no_worse_than: expected an attribute, or an outcome for which more is worse "
             f"({', '.join(WORSE_WHEN_LARGER)}), got {requirement.outcome or 'neither'}"
         )
 

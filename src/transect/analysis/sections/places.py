@@ -72,7 +72,7 @@ def placed(
     def declare(make: Make) -> Make:
         if at in PLACED:
             taken = PLACED[at].make.__module__
-            raise ValueError(f"{make.__module__}: expected a place of its own, got {at}, which is of {taken}")
+            raise ValueError(f"{make.__module__}: expected a separate place, got {at}, which {taken} has")
         PLACED[at] = Placed(at, scope, make, when, page)
         return make
 

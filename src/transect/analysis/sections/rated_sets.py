@@ -61,7 +61,7 @@ def _groups(name: str, rated: Sequence[Rated], by: str) -> dict[str, np.ndarray]
             "question", by, [each.name for each in rated], hint=f"--by names a question that was asked about {name}"
         )
     if question.scale == "nominal":
-        raise BadInput(f"--by {by}: expected answers that have an order, got names; choose another question")
+        raise BadInput(f"--by {by}: expected ordered answers, got names; choose another question")
     middle = question.low + question.width / 2
     return {
         f"{words(by)} in the lower half": question.mean < middle,

@@ -286,7 +286,7 @@ def krippendorff_alpha(ratings: ArrayLike, metric: Metric = "ordinal", *, subjec
     table = ratings_array(ratings)
     names = np.arange(len(table)) if subjects is None else np.asarray(subjects)
     if names.shape != (len(table),):
-        raise BadInput(f"subjects: expected one of each of {len(table)} units, got {names.size}; pass one for each")
+        raise BadInput(f"subjects: expected one for each of {len(table)} units, got {names.size}")
     several = np.isfinite(table).sum(axis=1) > 1
     table, subject = table[several], np.unique(names[several], return_inverse=True)[1]
     levels = np.unique(table[np.isfinite(table)])
@@ -342,7 +342,7 @@ def dawid_skene(
     known = np.isfinite(table)
     answers = table[known]
     if levels < 2 or not np.isin(answers, np.arange(levels)).all():
-        raise BadInput(f"ratings: expected whole levels from 0 to {levels - 1}, got others; give indices of levels")
+        raise BadInput(f"ratings: expected indices of levels from 0 to {levels - 1}")
     indicators = np.stack([table == level for level in range(levels)], axis=2).astype(float)  # [units, raters, levels]
     rated = known.any(axis=1)
     shares = indicators.sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]

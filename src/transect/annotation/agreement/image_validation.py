@@ -87,15 +87,13 @@ class Gates:
     def __post_init__(self) -> None:
         for name in ("differing", "unidentifiable"):
             if not 0 <= getattr(self, name) <= 1:
-                raise BadInput(f"gate {name}: expected a share from 0 to 1, got {getattr(self, name)}; change it")
+                raise BadInput(f"gate {name}: expected a share from 0 to 1, got {getattr(self, name)}")
         if self.images < 1:
-            raise BadInput(f"gate images: expected 1 or more, got {self.images}; change it")
+            raise BadInput(f"gate images: expected at least 1, got {self.images}")
         if not np.isfinite(self.quality):
-            raise BadInput(f"gate quality: expected a finite number, got {self.quality}; change it")
+            raise BadInput(f"gate quality: expected a finite number, got {self.quality}")
         if not 0 < self.quality_margin < np.inf:
-            raise BadInput(
-                f"gate quality_margin: expected a finite number above 0, got {self.quality_margin}; change it"
-            )
+            raise BadInput(f"gate quality_margin: expected a finite number above 0, got {self.quality_margin}")
 
 
 @final
@@ -336,7 +334,7 @@ def prune(columns: Columns, rules: Sequence[Rule] = AS_PUBLISHED) -> Pruning:
     table = dict(zip(names, values.T, strict=True))
     for rule in rules:
         if rule.attribute not in table:
-            raise UnknownName("column", rule.attribute, names, hint="rules are about columns of the ratings")
+            raise UnknownName("column", rule.attribute, names, hint="rules use columns of the ratings")
     remaining, after, steps = np.ones(len(values), dtype=bool), [], []
     for name, together in _by_step(rules):
         matches = {rule.text: rule.applies(table[rule.attribute]) for rule in together}

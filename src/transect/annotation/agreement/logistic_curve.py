@@ -54,7 +54,7 @@ def fit_logistic(x: ArrayLike, shares: ArrayLike, low: float, high: float, level
     """
     places, answers = np.asarray(x, dtype=np.float64), np.asarray(shares, dtype=np.float64)
     if places.shape != answers.shape or places.ndim != 1:
-        raise BadInput(f"expected a place for each of {answers.size} answers, got {places.size}; pass one for each")
+        raise BadInput(f"expected one place for each of {answers.size} answers, got {places.size}")
     if not (low < high and level > 0):
         raise BadInput(f"scale: expected low < high and a level's width above 0, got {low:g}, {high:g} and {level:g}")
     known = np.isfinite(places) & np.isfinite(answers)

@@ -95,7 +95,7 @@ def seconds_of(text: str, where: str) -> float:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise BadInput(
-            f"{where}: given: expected a date and time such as 2026-01-31T12:00:00Z, got {text!r:.40}; fix it"
+            f"{where}: given: expected a date and time such as 2026-01-31T12:00:00Z, got {text!r:.40}"
         ) from None
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 

@@ -68,7 +68,9 @@ def name_of(study: str, image: str) -> str:
     """The file of a picture under images/. Raises BadInput for names of a run that would lead elsewhere."""
     for name in filter(None, (study, *image.split("/"))):
         if name in (".", "..") or set(name) & set("/\\:\0"):
-            raise BadInput(f"image {shown(name)}: expected a plain file name, got a path; this run is not one of ours")
+            raise BadInput(
+                f"image {shown(name)}: expected a plain file name, got a path; this run was not made by Transect"
+            )
     if "/" in image:
         image = f"{slug(image)}-{hashlib.sha256(image.encode()).hexdigest()[:8]}"
     return f"{study}/{image}.png" if study else f"{image}.png"
@@ -163,8 +165,8 @@ def check_level_names(question: RaterQuestion) -> None:
     """Raises BadInput for a level of the name that Label Studio, which knows choices by their names, gives a skip."""
     if question.skip and CANNOT_TELL in question.names:
         raise BadInput(
-            f"question {question.name}: expected no level called {CANNOT_TELL!r}, the name of a skip in Label "
-            "Studio, got one; rename it, or set skip = false"
+            f"question {question.name}: level {CANNOT_TELL!r} means a skip in Label Studio; rename it, or set "
+            "skip = false"
         )
 
 

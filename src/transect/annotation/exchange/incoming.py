@@ -123,20 +123,18 @@ def _check(incoming: Sequence[Incoming]) -> None:
     checked: dict[tuple[object, ...], Incoming] = {}
     for answer in incoming:
         if not _NAME.fullmatch(answer.rater):
-            raise BadInput(
-                f"{answer.where}: expected a rater's number (letters, digits, _ . -), got {answer.rater!r}; fix it"
-            )
+            raise BadInput(f"{answer.where}: expected a rater's number (letters, digits, _ . -), got {answer.rater!r}")
         if answer.seconds is not None and not math.isfinite(answer.seconds):
-            raise BadInput(f"{answer.where}: expected a finite number of seconds, got {answer.seconds}; fix it")
+            raise BadInput(f"{answer.where}: expected a finite number of seconds, got {answer.seconds}")
         if answer.given is not None and not _FIRST <= answer.given < _LAST:
-            raise BadInput(f"{answer.where}: given: expected a time of the years 1 to 9999, got another; fix it")
+            raise BadInput(f"{answer.where}: given: expected a year from 1 to 9999")
         before = checked.setdefault(
             (answer.study, answer.first, answer.second, answer.question, answer.rater, answer.repeat), answer
         )
         if before.level != answer.level:
             raise BadInput(
-                f"{answer.where}: rater {answer.rater} answers {answer.question} of {answer.first} twice and "
-                f"differently (before: {before.where}); keep one"
+                f"{answer.where}: rater {answer.rater} gives two answers to {answer.question} of "
+                f"{answer.first} (the other: {before.where}); keep one"
             )
 
 
@@ -156,8 +154,8 @@ def _items(connection: Connection, project: Project, incoming: Sequence[Incoming
         )
         question_names = ", ".join(each.name for each in project.questionnaire.question)
         raise BadInput(
-            f"{first.where}: expected answers about this run's images to {question_names}, got {len(unknown):,} for "
-            f"others ({what}); remove them, nothing was imported"
+            f"{first.where}: expected answers about this run's images to {question_names}, got "
+            f"{len(unknown):,} for others ({what}); nothing was imported: remove them"
         )
     return known
 
@@ -198,7 +196,7 @@ def _agrees(project: Project, answer: Incoming, stored: _Kept) -> None:
     )
     raise BadInput(
         f"{answer.where}: expected {answer.rater}'s stored answer to {answer.question} of {answer.first} "
-        f"({before}), got another ({after}); take it out of the file, nothing was imported"
+        f"({before}), got another ({after}); nothing was imported: remove it from the file"
     )
 
 

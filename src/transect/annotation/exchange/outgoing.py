@@ -112,7 +112,7 @@ def write(project: Project, kind: str, out: Path, scale: str, image_url: str) ->
     if kind not in _DEFAULT:
         raise UnknownName("format", kind, _DEFAULT)
     if kind != "answers" and project.pictures.are_texts:
-        raise BadInput(f"--format {kind}: expected answers, the only format of answers about texts; choose it")
+        raise BadInput(f"--format {kind}: answers about texts have only the format answers; use that")
     if kind in ("answers", "ratings"):
         return _table(project, kind, out, scale)
     if kind == "pairs":
@@ -125,7 +125,7 @@ def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, obje
     if scale not in ("attribute", "unit"):
         raise UnknownName("scale", scale, ("attribute", "unit"))
     if out.suffix.lower() not in (".csv", ".parquet"):
-        raise BadInput(f"--out {out}: expected a name that ends in .csv or .parquet; choose one")
+        raise BadInput(f"--out {out}: expected a name that ends in .csv or .parquet")
     table = answers_table(project) if kind == "answers" else ratings_table(project, scale)
     write_atomically(out, csv_of(table) if out.suffix.lower() == ".csv" else as_parquet(table))
     summary: dict[str, object] = {"out": str(out), "rows": len(table)}
@@ -138,7 +138,7 @@ def _pairs(project: Project, out: Path) -> dict[str, object]:
     """The pairs of an inversion and its photographs, as `annotate same-person` reads them: first, second, kind."""
     rows = [{"study": study, **pair._asdict()} for study, pair in project.pictures.pairs]
     if not rows:
-        raise BadInput("--format pairs: expected an inversion that is served with --photographs, got other images")
+        raise BadInput("--format pairs applies to an inversion served with --photographs")
     table = pa.Table.from_pylist(rows)
     write_atomically(out, csv_of(table.drop_columns(["study"]) if not any(table["study"].to_pylist()) else table))
     return {"out": str(out), "rows": len(rows)}

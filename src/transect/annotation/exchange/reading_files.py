@@ -152,7 +152,7 @@ def _ground_truth(path: Path, project: Project) -> Iterator[Incoming]:
         answer = _incoming(said, project.questionnaire)
         level, shown = question.levels[answer.level or 0].name, metadata.get("class-name")
         if shown not in (None, level):
-            raise BadInput(f"{where}: expected level {answer.level} to be {level!r}, got {shown!r}; fix it")
+            raise BadInput(f"{where}: expected level {answer.level} to be {level!r}, got {shown!r}")
         yield answer._replace(detail=_detail(question, _text(metadata.get("follow-up")), "name", where))
 
 
@@ -161,7 +161,7 @@ def _label_studio(path: Path, project: Project) -> Iterator[Incoming]:
     key, is_csv = worker_key(project), path.suffix.lower() == ".csv"  # a CSV has the task's own columns too
     exported = list(label_studio.read(path))
     if not exported:
-        raise BadInput(f"{path}: expected an export of Label Studio, got no annotation of one; check --format")
+        raise BadInput(f"{path}: expected an export of Label Studio, found no annotation; check --format")
     for each in exported:
         data, where = each.data, each.where
         question = _question(project.questionnaire, data["question"], where)
@@ -200,10 +200,10 @@ def _incoming(said: _Said, questionnaire: Questionnaire) -> Incoming:
         level = _place(said.choice, question.names, said.by, f"{where}: answer")
         detail = _detail(question, said.follow_up, said.by, where)
     elif not question.skip:
-        raise BadInput(f"{where}: answer: {question.name} has to be answered, got none; take the row out")
+        raise BadInput(f"{where}: answer: {question.name} must be answered; remove the row")
     if _flag(said.flipped, where, "flipped"):
         if not question.sided:
-            raise BadInput(f"{where}: flipped: expected false, since {question.name} has no sides, got true; fix it")
+            raise BadInput(f"{where}: flipped: expected false, since {question.name} has no sides, got true")
         level = None if level is None else question.turned(level)
     return Incoming(
         where, _text(said.study), _text(said.first), _text(said.second), question.name, said.rater, level, detail,
@@ -233,7 +233,7 @@ def _place(text: str, names: Sequence[str], by: str, where: str) -> int:
         if text in known:
             return known.index(text)
     expected = f"a place from 0 to {len(names) - 1}" if by == "place" else f"one of {', '.join(names) or 'none'}"
-    raise BadInput(f"{where}: expected {expected}, got {text!r:.80}; fix it")
+    raise BadInput(f"{where}: expected {expected}, got {text!r:.80}")
 
 
 def _text(value: object) -> str:
@@ -253,7 +253,7 @@ def _worker(worker: object, key: bytes, where: str) -> str:
     """A worker's number. Raises BadInput where the file does not say whose the answer is."""
     if isinstance(worker, bool) or not isinstance(worker, str | int) or not str(worker).strip():
         found = "none" if worker in (None, "") else f"{worker!r:.40}"
-        raise BadInput(f"{where}: expected the rater of the answer, got {found}; fix it")
+        raise BadInput(f"{where}: expected the rater of the answer, got {found}")
     return anonymous(str(worker), key)
 
 
@@ -262,7 +262,7 @@ def _flag(value: object, where: str, field: str) -> bool:
     try:
         return _FLAGS[str(value).lower()]
     except KeyError:
-        raise BadInput(f"{where}: {field}: expected true or false, got {value!r:.40}; fix it") from None
+        raise BadInput(f"{where}: {field}: expected true or false, got {value!r:.40}") from None
 
 
 def _seconds(value: object, where: str) -> float | None:
@@ -273,7 +273,7 @@ def _seconds(value: object, where: str) -> float | None:
             return float(value)
     except (ValueError, OverflowError):
         pass
-    raise BadInput(f"{where}: seconds: expected a number, got {value!r:.40}; fix it")
+    raise BadInput(f"{where}: seconds: expected a number, got {value!r:.40}")
 
 
 def _time(value: object, where: str) -> float | None:
@@ -281,4 +281,4 @@ def _time(value: object, where: str) -> float | None:
         return value.timestamp()
     if value is None or isinstance(value, str):
         return seconds_of(value, where) if value else None
-    raise BadInput(f"{where}: given: expected a date and time, got {value!r:.40}; fix it")
+    raise BadInput(f"{where}: given: expected a date and time, got {value!r:.40}")

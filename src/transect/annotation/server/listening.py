@@ -148,16 +148,13 @@ def check_address(host: str, port: int) -> None:
 def taken(host: str, port: int, error: OSError | None = None) -> BadInput:
     """Why an address cannot be listened on, and what to do; without an error another program took it since."""
     if isinstance(error, socket.gaierror):
-        return BadInput(f"--host {host}: expected a name or address of this machine, found none of that name; fix it")
+        return BadInput(f"--host {host}: no such host; give a name or address of this machine")
     number = errno.EADDRINUSE if error is None else error.errno
     if number == errno.EADDRNOTAVAIL:
-        return BadInput(f"--host {host}: expected an address of this machine, got that of another; fix it")
+        return BadInput(f"--host {host}: expected an address of this machine, got that of another")
     if number == errno.EACCES:
-        return BadInput(f"--port {port}: expected a port that you may use, got one below 1024; choose 1024 or more")
-    return BadInput(
-        f"--port {port}: expected a free port, found another program on it (started earlier?): stop that, or choose "
-        "another --port; --port 0 takes any free one"
-    )
+        return BadInput(f"--port {port}: ports below 1024 need privileges; choose 1024 or more")
+    return BadInput(f"--port {port} is in use by another program; choose another (0: any free one)")
 
 
 def reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[str]]:
@@ -170,9 +167,7 @@ def reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[st
             parts, port = urlsplit(""), ""
         more = parts.path not in ("", "/") or parts.query or parts.fragment or {"@", "*"} & {*parts.netloc}
         if parts.scheme not in ("http", "https") or not parts.hostname or more:
-            raise BadInput(
-                f"--public-url: expected an address such as https://rate.example, got {public_url!r}; fix it"
-            )
+            raise BadInput(f"--public-url: expected an address such as https://rate.example, got {public_url!r}")
         name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         return f"{parts.scheme}://{name}{port}", LOOPBACK | {parts.hostname}
     return None, LOOPBACK if host in LOOPBACK else frozenset()

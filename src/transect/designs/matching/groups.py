@@ -51,7 +51,7 @@ def match_groups(
     near: dict[int, tuple[int, float]] = {}
     for name in others:
         if not len(members[0]):
-            raise NoSet(f"no image of {first} has a counterpart in each group before {name}; relax a constraint")
+            raise NoSet(f"no image of {first} has a match in every group before {name}; relax a constraint")
         between = _two_groups(sample, group == name, members[0], barred)
         pairs = method(between)
         place = dict(zip(pairs.a.tolist(), range(len(pairs)), strict=True))

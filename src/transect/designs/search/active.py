@@ -225,7 +225,7 @@ class ActiveSearch:
 
     def __post_init__(self) -> None:
         if not (self.earned >= 0 and 0 <= self.most <= 1 and 0 <= self.least <= 1):
-            raise BadInput("expected follow-ups earned of 0 or more, and shares from 0 to 1; change them")
+            raise BadInput("expected follow-ups earned of 0 or more, and shares from 0 to 1")
 
     def suggest(self, history: History, n: int) -> Suggestions:
         """Follow-ups first, as many as are earned and promising; then the next points of the exploration."""

@@ -39,7 +39,7 @@ class History:
     def empty(cls, dimensions: int) -> History:
         """No query yet. Raises BadInput for a cube without dimensions."""
         if dimensions < 1:
-            raise BadInput(f"a search needs at least one attribute that varies, got {dimensions}; name one")
+            raise BadInput(f"a search needs at least one attribute that varies, got {dimensions}; add one")
         return cls(np.empty((0, dimensions)), np.empty(0), np.empty(0, dtype=np.bool_))
 
     @property
@@ -65,7 +65,7 @@ class History:
         array([[0.5]])
         """
         if len(failures) != len(suggestions):
-            raise BadInput(f"expected one answer for each of {len(suggestions)} points, got {len(failures)}; give all")
+            raise BadInput(f"expected one answer for each of {len(suggestions)} points, got {len(failures)}")
         return History(
             np.concatenate([self.points, suggestions.points]),
             np.concatenate([self.failures, np.asarray(failures, dtype=np.float64)]),

@@ -77,7 +77,7 @@ def latent_part(latents: Latents, count: int) -> LatentPart:
     free = np.flatnonzero([len(np.unique(column)) > len(rows) // 2 for column in rows.T])
     if not 1 <= count <= len(free):
         raise BadInput(
-            f"expected --latent-dims from 1 to {len(free)}, the latent coordinates that there are, got {count}"
+            f"expected --latent-dims from 1 to {len(free)}, the number of free latent coordinates, got {count}"
         )
     directions = np.zeros((count, rows.shape[1]))
     directions[:, free] = _directions(rows[:_SUBJECTS, free], count)
@@ -288,7 +288,7 @@ def _conditions(chosen: Sequence[tuple[Attribute, list[float]]]) -> Space:
     _check_once([attribute.name for attribute, _ in chosen])
     count = math.prod(len(levels) for _, levels in chosen)
     if count > MOST_CONDITIONS:
-        raise BadInput(f"expected at most {MOST_CONDITIONS} conditions, got {count}; name fewer attributes with --vary")
+        raise BadInput(f"expected at most {MOST_CONDITIONS} conditions, got {count}; use fewer attributes with --vary")
     ranked = np.array([_repeated(levels) for _, levels in chosen])
     return Space(
         tuple(attribute for attribute, _ in chosen), ranked, frozenset(attribute.name for attribute, _ in chosen)
@@ -315,7 +315,7 @@ def _attributes(texts: Sequence[str], known: Mapping[str, Attribute], population
 def _check_once(names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise BadInput(f"--vary {name} is repeated: name it once")
+            raise BadInput(f"--vary {name} is repeated: give it once")
 
 
 def _parsed(
@@ -330,8 +330,8 @@ def _parsed(
         return attribute, _given_levels(text, attribute, span)
     if attribute.nominal and not nominal:
         raise BadInput(
-            f"--vary {name}: its levels ({', '.join(attribute.levels)}) have no order to search along; name those to"
-            f" compare, --vary {name}={','.join(attribute.levels[:2])}"
+            f"--vary {name}: its levels ({', '.join(attribute.levels)}) have no order to search along; give "
+            f"those to compare, --vary {name}={','.join(attribute.levels[:2])}"
         )
     if not equals:
         return attribute, None
@@ -351,7 +351,7 @@ def _parsed(
 def _given_levels(text: str, attribute: Attribute, span: str) -> list[float]:
     levels = sorted(attribute.parse(part.strip()) for part in span.split(","))
     if len(set(levels)) < len(levels):
-        raise BadInput(f"--vary {text}: a level is repeated; name it once")
+        raise BadInput(f"--vary {text}: a level is repeated; give it once")
     return levels
 
 

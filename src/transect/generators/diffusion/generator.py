@@ -176,11 +176,11 @@ def check_folder(folder: Path) -> Mapping[str, object]:
     index = model_folders.settings_of(folder / _INDEX)
     if not isinstance(index.get("_class_name"), str):
         raise BadInput(
-            f"{folder / _INDEX}: expected a pipeline's name, found {index.get('_class_name')!r}; take another"
+            f"{folder / _INDEX}: expected a pipeline's name, found {index.get('_class_name')!r}; use another file"
         )
     for name, part in index.items():
         if isinstance(part, list) and part[:1] not in ([None], *([library] for library in _LIBRARIES)):
-            raise BadInput(f"{folder / _INDEX}: {name} is of {part[0]!r}: expected {' or '.join(_LIBRARIES)} alone")
+            raise BadInput(f"{folder / _INDEX}: {name} is from {part[0]!r}: expected only {' or '.join(_LIBRARIES)}")
     return index
 
 
@@ -261,7 +261,7 @@ def _check_device(device: str, half: bool) -> None:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = words_of(error, 120)
-        raise BadInput(f"device: expected one PyTorch can use, got {device!r} ({reason}); change it") from None
+        raise BadInput(f"device: expected one PyTorch can use, got {device!r} ({reason})") from None
     if half and device == "cpu":
         raise BadInput("half: expected a GPU for half precision, got the CPU; drop it or give --device cuda")
 
@@ -358,9 +358,7 @@ class DiffusionGenerator:
     def check_subjects(self, wanted: int) -> None:
         """Raises BadInput for more subjects than there are photographs; prompts make any number."""
         if self._source is not None and wanted > len(self._source):
-            raise BadInput(
-                f"{self.name}: expected at most {len(self._source)} subjects, its photographs; ask for fewer"
-            )
+            raise BadInput(f"{self.name}: expected at most {len(self._source)} subjects, one for each photograph")
 
     @property
     def photographs(self) -> int:
@@ -459,13 +457,11 @@ class DiffusionGenerator:
     def _size(self, wanted: int | None) -> int:
         default = self.settings.image_size
         if default is not None and wanted not in (None, default):
-            raise BadInput(f"{self.path.name}: expected its own size of {default} pixels, got {wanted}; leave it out")
+            raise BadInput(f"image_size: {self.path.name} makes images of {default} pixels, got {wanted}; leave it out")
         size = default or wanted or own_size(self._pipeline)
         factor = int(getattr(self._pipeline, "vae_scale_factor", 8))
         if size % factor:
-            raise BadInput(
-                f"image_size: expected a multiple of {factor} pixels for this pipeline, got {size}; change it"
-            )
+            raise BadInput(f"image_size: expected a multiple of {factor} pixels for this pipeline, got {size}")
         return size
 
     def _values(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:

@@ -134,13 +134,13 @@ def _inpaint_fault(settings: Settings) -> str:
         return f"strength: expected at least {least:.3g}, one of the steps, got {settings.strength:g}; raise it"
     for name, entry in settings.attributes.items():
         if not entry.levels or entry.prompt or not all(prompt.strip() for prompt in entry.levels.values()):
-            return f"attributes.{name}: expected levels with a prompt each in mode inpaint, and no prompt; name them"
+            return f"attributes.{name}: expected levels with a prompt each in mode inpaint, and no prompt"
         if AS_IT_IS in entry.levels:
-            return f"attributes.{name}: expected levels beside {AS_IT_IS!r}, which every photograph has; drop it"
+            return f"attributes.{name}: every photograph has the level {AS_IT_IS!r}; remove it from the levels"
         if len(set(entry.levels.values())) < len(entry.levels):
-            return f"attributes.{name}: expected other words for each level, got the same twice; change them"
+            return f"attributes.{name}: expected different words for each level, got the same twice"
         if stray := next((level for level in entry.reads if level not in entry.levels), None):
-            return f"attributes.{name}.reads: expected levels {', '.join(entry.levels)}, got {stray}; correct it"
+            return f"attributes.{name}.reads: expected levels {', '.join(entry.levels)}, got {stray}"
         if not (entry.mask or settings.mask):
             return f"attributes.{name}: expected a mask in mode inpaint, got none; add mask = {_MASKS}"
     return ""
@@ -149,25 +149,25 @@ def _inpaint_fault(settings: Settings) -> str:
 def _mask_fault(settings: Settings) -> str:
     """A mask where nothing is painted would be ignored without a word."""
     if settings.mask or any(entry.mask or entry.reads for entry in settings.attributes.values()):
-        return f"mask: expected none in mode {settings.mode}, which redraws the whole picture; drop it or take inpaint"
+        return f"mask: mode {settings.mode} redraws the whole picture; remove mask, or use mode inpaint"
     return ""
 
 
 def _text_fault(settings: Settings) -> str:
     slots = [slot.strip() for slot in _SLOT.findall(settings.prompt)]
     if stray := next((slot for slot in slots if slot not in settings.attributes), None):
-        return f"prompt: expected slots {_names(settings)}, got {{{stray}}}; add [attributes.{stray}] or take it out"
+        return f"prompt: expected slots {_names(settings)}, got {{{stray}}}; add [attributes.{stray}] or remove it"
     if "" in slots or re.search(r"[{}]", _SLOT.sub("", settings.prompt)):
-        return f"prompt: expected slots {_names(settings)}, got a brace without a name; correct it"
+        return f"prompt: expected slots {_names(settings)}, got a brace without a name"
     for name, entry in settings.attributes.items():
         if name not in slots:
             return f"prompt: expected a slot {{{name}}} for [attributes.{name}], got none; add it"
         if len(entry.levels) < 2 or entry.prompt:
             return f"attributes.{name}: expected two levels or more and no prompt in mode text; name levels and words"
         if len(set(entry.levels.values())) < len(entry.levels):
-            return f"attributes.{name}: expected other words for each level, got the same twice; change them"
+            return f"attributes.{name}: expected different words for each level, got the same twice"
     if settings.source:
-        return "source: expected none in mode text, which makes its own images; drop it or change the mode"
+        return "source: mode text makes its own images; remove source, or change the mode"
     return _mask_fault(settings)
 
 

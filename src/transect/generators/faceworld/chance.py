@@ -29,9 +29,7 @@ def check_seeds(seeds: Sequence[object] | Int[np.ndarray, " n"]) -> Int[np.ndarr
     array = np.asarray(seeds)
     whole = array.ndim == 1 and (array.size == 0 or np.issubdtype(array.dtype, np.integer))
     if not whole or (array.size and (array.min() < 0 or array.max() > np.iinfo(np.int64).max)):
-        raise BadInput(
-            f"expected seeds as a list of whole numbers from 0 to 2^63 - 1, got {_shown(array)}; change them"
-        )
+        raise BadInput(f"expected seeds as a list of whole numbers from 0 to 2^63 - 1, got {_shown(array)}")
     return array.astype(np.int64)
 
 

@@ -153,7 +153,7 @@ def _in_order(key: str, name: str, shares: dict[str, object]) -> tuple[object, .
     levels = attribute(name).levels
     unknown = [level for level in shares if level not in levels]
     if unknown:
-        raise BadInput(f"{key}: expected levels of {name} ({', '.join(levels)}), got {unknown[0]!r}; change it")
+        raise BadInput(f"{key}: expected levels of {name} ({', '.join(levels)}), got {unknown[0]!r}")
     return tuple(shares.get(level, 0.0) for level in levels)
 
 
@@ -162,17 +162,17 @@ def check_support(where: str, name: str, marginal: AnyMarginal) -> None:
     key, bounds = f"{where}: marginals.{name}", attribute(name).bounds
     kinds = _DISTRIBUTIONS[attribute(name).kind]
     if marginal.distribution not in kinds:
-        raise BadInput(f"{key}.distribution: expected {' or '.join(kinds)}, got {marginal.distribution}; change it")
+        raise BadInput(f"{key}.distribution: expected {' or '.join(kinds)}, got {marginal.distribution}")
     if isinstance(marginal, Categorical):
         levels, shares = len(attribute(name).levels), marginal.shares
         if len(shares) != levels or abs(sum(shares) - 1) > 1e-6:
-            raise BadInput(f"{key}.shares: expected {levels} shares that sum to 1, got {shares}; change them")
+            raise BadInput(f"{key}.shares: expected {levels} shares that sum to 1, got {shares}")
     low, high = marginal.support()
     if isinstance(marginal, Normal) and not low - 5 * marginal.sd <= marginal.mean <= high + 5 * marginal.sd:
-        raise BadInput(f"{key}.mean: expected within 5 sd of {low:g} to {high:g}, got {marginal.mean:g}; move it")
+        raise BadInput(f"{key}.mean: expected a value within 5 sd of {low:g} to {high:g}, got {marginal.mean:g}")
     if not (bounds[0] <= low <= high <= bounds[1]):
         allowed = f"{bounds[0]:g} <= low <= high <= {bounds[1]:g}"
-        raise BadInput(f"{key}: expected {allowed}, got low {low:g} and high {high:g}; move them")
+        raise BadInput(f"{key}: expected {allowed}, got low {low:g} and high {high:g}")
 
 
 _SMALLEST_EIGENVALUE = 1e-9
@@ -211,9 +211,7 @@ def correlation_matrix(
             known(where, f"correlations {index + 1}", name)
         pair = frozenset(item.between)
         if len(pair) < 2 or pair in pairs:
-            raise BadInput(
-                f"{where}: correlations {index + 1}: expected a new pair of attributes, got {item.between}; remove it"
-            )
+            raise BadInput(f"{where}: correlations {index + 1}: the pair {item.between} occurs twice; remove one")
         pairs.add(pair)
         i, j = (NAMES.index(name) for name in item.between)
         matrix[[i, j], [j, i]] += item.value
@@ -228,8 +226,9 @@ def cholesky(where: str, matrix: Float[np.ndarray, "k k"]) -> Float[np.ndarray, 
         # I + s (C - I) has the eigenvalues 1 + s (λ - 1): positive definite while s < 1 / (1 - λ_min).
         limit = np.floor(1000 / (1 - smallest) - 1e-9) / 1000
         raise BadInput(
-            f"{where}: correlations: expected a positive definite matrix, got smallest eigenvalue {smallest:.3g};"
-            f" multiplied by {limit:g} or less they would be; the nearest that are: {_changes(matrix)}"
+            f"{where}: correlations: expected a positive definite matrix, got smallest eigenvalue "
+            f"{smallest:.3g}; multiply them by {limit:g} or less, or use the nearest valid ones: "
+            f"{_changes(matrix)}"
         )
     return np.linalg.cholesky(matrix)
 
@@ -290,7 +289,7 @@ def check_mechanism(where: str, name: str, mechanism: Mechanism) -> None:
     key = f"{where}: mechanisms.{name}"
     known(where, "mechanisms", name)
     if name == "exposure":
-        raise BadInput(f"{key}: expected another attribute, exposure has a mechanism: the camera's meter; remove it")
+        raise BadInput(f"{key}: exposure is set by the camera's meter; remove it")
     if attribute(name).kind == "categorical":
         raise BadInput(f"{key}: expected a number or a binary attribute, got a categorical one; give it a marginal")
     for parent, weight in mechanism.parents.items():
@@ -302,10 +301,10 @@ def _check_weight(key: str, parent: str, weight: float | dict[str, float]) -> No
     categorical, levels = attribute(parent).kind == "categorical", attribute(parent).levels
     if categorical != isinstance(weight, dict):
         expected = f"a number for each level ({', '.join(levels)})" if categorical else "one number"
-        raise BadInput(f"{key}: expected {expected}, got {weight!r}; change it")
+        raise BadInput(f"{key}: expected {expected}, got {weight!r}")
     unknown = [level for level in weight if level not in levels] if isinstance(weight, dict) else []
     if unknown:
-        raise BadInput(f"{key}: expected levels of {parent} ({', '.join(levels)}), got {unknown[0]!r}; change it")
+        raise BadInput(f"{key}: expected levels of {parent} ({', '.join(levels)}), got {unknown[0]!r}")
 
 
 def solving_order(where: str, mechanisms: Mapping[str, Mechanism]) -> tuple[str, ...]:

@@ -125,7 +125,7 @@ def stored_readers(version: str, folder: Path | None = None) -> list[Mapping[str
         return [{**row, "attribute": str(row["attribute"])} for row in rows if of_version]
     except (ValueError, TypeError, KeyError) as error:
         raise BadInput(
-            f"{file}: expected what python -m validation world --reader wrote, got {error!r}; delete it"
+            f"{file}: expected the output of python -m validation world --reader, got {error!r}; delete it"
         ) from None
 
 

@@ -249,7 +249,7 @@ class FaceWorld:
 
 def _whole(name: str, value: object, low: int, high: int, unit: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise BadInput(f"{name}: expected a whole number of {unit} from {low} to {high}, got {value!r}; change it")
+        raise BadInput(f"{name}: expected a whole number of {unit} from {low} to {high}, got {value!r}")
     return int(value)
 
 

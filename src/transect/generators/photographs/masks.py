@@ -146,8 +146,8 @@ class MaskFolder:
         path = self.files.get(whole)
         if path is None and stem in self.shared:
             raise BadInput(
-                f"{shown.name}: expected a mask {whole}.png, since other photographs are called {stem} too, found none;"
-                " put the masks into folders as the photographs are"
+                f"{shown.name}: expected a mask {whole}.png, since other photographs are called {stem} too, "
+                "found none; arrange the masks in the same folders as the photographs"
             )
         path = path or self.files.get(stem)
         if path is None:
@@ -228,11 +228,10 @@ def open_mask(text: str, base: Path, labelled: LabelledImages | None = None, pho
         return Mask(MaskFolder.open(place, photographs), feather)
     if kind == _PEOPLE:
         if labelled is None or labelled.reader != "coco":
-            raise BadInput(f"mask {text!r}: expected photographs of coco:PATH, which marks people, got others; name a"
-                           f" folder of masks: folder:PATH")  # fmt: skip
+            raise BadInput(f"mask {text!r} applies to photographs of coco:PATH; give a folder of masks: folder:PATH")
         return Mask(People(people_on(labelled), rest or "mask"), feather)
     if kind in _KNOWN or not kind:
-        raise BadInput(f"mask {text!r}: expected {_EXPECTED}; change it")
+        raise BadInput(f"mask {text!r}: expected {_EXPECTED}")
     raise UnknownName("mask", kind, _KNOWN, _EXPECTED)
 
 
@@ -282,8 +281,7 @@ def _numbers(kind: str, text: str) -> tuple[float, float, float, float]:
         a = b = c = d = math.nan
     drawn = fits and ((a < c and b < d) if kind == "rectangle" else (c > 0 and d > 0))
     if not drawn:
-        raise BadInput(f"mask {kind}:{text}: expected {kind}:{_SHAPES[kind]} in shares of width and height, with an "
-                       "area; change it")  # fmt: skip
+        raise BadInput(f"mask {kind}:{text}: expected {kind}:{_SHAPES[kind]} in shares of the sides, with an area")
     return a, b, c, d
 
 
@@ -295,8 +293,7 @@ def _feather(query: str) -> float:
     except ValueError:
         name, feather, more = "", math.nan, []
     if name != "feather" or more or not 0 <= feather <= _WIDEST:
-        raise BadInput(f"mask: expected ?feather= and a share of the shorter side from 0 to {_WIDEST}, got {query!r};"
-                       " change it")  # fmt: skip
+        raise BadInput(f"mask: expected ?feather= and a share of the shorter side from 0 to {_WIDEST}, got {query!r}")
     return feather
 
 

@@ -104,7 +104,7 @@ class Subjects:
         left_out = Counter(labelled.left_out) + Counter(look.reason for look in looks if look.reason)
         if not len(kept):
             found = ", ".join(f"{number} {reason}" for reason, number in left_out.items())
-            raise BadInput(f"{labelled.name}: expected photographs that can be used, got none ({found}); add some")
+            raise BadInput(f"{labelled.name}: expected usable photographs, got none ({found}); add some")
         return cls(labelled, kept, tuple(looks[row] for row in kept), dict(left_out), named)
 
     def __len__(self) -> int:
@@ -167,8 +167,8 @@ class Subjects:
             reasons = "; ".join(f"{reason}: {number:,}" for reason, number in self.left_out.items())
             lost = f" (left out, {reasons})" if reasons else ""
             raise BadInput(
-                f"{self.labelled.name}: expected at most {counted(len(self), 'photograph')}, as many as can be"
-                f" used{lost}, got {wanted:,}; ask for --subjects {len(self)}, or add photographs"
+                f"{self.labelled.name}: expected at most {counted(len(self), 'photograph')}, all that are "
+                f"usable{lost}, got {wanted:,}; use --subjects {len(self)}, or add photographs"
             )
 
 

@@ -179,7 +179,7 @@ class Photographs:
             found = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
             raise BadInput(
                 f"{self.name}: expected photographs with a face on which this can be set, got none ({found}); add"
-                " some, name another finder, or choose other levels"
+                " some, choose another finder or other levels"
             )
         narrowed = copy(self)
         narrowed.subjects = self.subjects.only(kept, reasons)

@@ -282,7 +282,7 @@ def _shape(tensors: Mapping[str, Tensor], classes: int, source: str) -> Shape:
         raise BadInput(f"{source}: expected a progressive GAN with blocks of 4, 8, 16 ... pixels, found {shown}")
     biases = {size: tensors[f"blocks.{size}.conv1.bias"] for size in sizes}
     if first.dim() != 2 or any(bias.dim() != 1 or not len(bias) for bias in biases.values()):
-        raise BadInput(f"{source}: expected biases of one axis and a dense layer of two, found others; it is damaged")
+        raise BadInput(f"{source}: expected biases of one axis and a dense layer of two; the file is damaged")
     width = first.shape[1]
     if not classes < width:
         raise BadInput(f"{source}: expected a latent wider than its {classes} classes, found {width}; it is damaged")

@@ -61,7 +61,7 @@ class StyleGAN2:
         facts: dict[str, object] | None = None,
     ) -> None:
         if noise not in NOISES:
-            raise BadInput(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}; change it")
+            raise BadInput(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}")
         self.name, self.truncation, self.noise, self.facts = name, float(truncation), noise, dict(facts or {})
         self.shape = configuration_of(weights.tensors, weights.clamp, name)
         self.device = torch.device(device)
@@ -235,7 +235,7 @@ class StyleGAN2:
 
     def _noise(self, mode: str, seed: int) -> Noise:
         if mode not in NOISES:
-            raise BadInput(f"noise: expected one of {', '.join(NOISES)}, got {mode!r}; change it")
+            raise BadInput(f"noise: expected one of {', '.join(NOISES)}, got {mode!r}")
         if mode == "const":
             return None
         if mode == "none":
@@ -252,7 +252,7 @@ class StyleGAN2:
     def _check_label(self, label: int | None) -> int | None:
         classes = self.shape.classes
         if not classes and label is not None:
-            raise BadInput(f"label: expected none for a network without classes, got {label}; leave it out")
+            raise BadInput(f"label: the network has no classes, got {label}; leave it out")
         if label is not None and not 0 <= label < classes:
             raise self._no_class(label)
         return label
@@ -289,7 +289,7 @@ def convert(source: Path, out: Path) -> dict[str, str | int | float | None]:
     cannot be written; `out` is then left unchanged.
     """
     if out.suffix != ".safetensors":
-        raise BadInput(f"{out}: expected a name that ends in .safetensors; change it")
+        raise BadInput(f"{out}: expected a name that ends in .safetensors")
     weights = read_checkpoint(source)
     network = StyleGAN2(weights, name=str(source))
     metadata = {**network.metadata, "source_sha256": model_files.sha256(source)}

@@ -368,7 +368,7 @@ def check_clamp(value: object, where: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
         text = "a huge number" if isinstance(value, int) and value.bit_length() > 64 else f"{value!r:.40}"
-        raise BadInput(f"{where}: expected a finite number above 0, or null, got {text}; correct it")
+        raise BadInput(f"{where}: expected a finite number above 0, or null, got {text}")
     return float(value)
 
 
@@ -551,7 +551,7 @@ def _read_torch(path: Path) -> Weights:
     except Exception as error:
         # PyTorch's own unpickler fails with any exception on damaged or hostile files.
         raise BadInput(
-            f"{path}: expected weights alone, found what is not read safely ({refused_by_torch(error)})"
+            f"{path}: expected only weights, found content that cannot be read safely ({refused_by_torch(error)})"
         ) from None
     return _weights_of(content, str(path))
 

@@ -106,7 +106,7 @@ def _required(config: Path | None, request: AuditRequest) -> Sequence[Requiremen
     from transect.analysis.requirements import records
 
     if config is None:
-        raise BadInput("--check: expected --config FILE with tables [[require]], got no file; give --config")
+        raise BadInput("--check needs --config FILE with tables [[require]]")
     required = records.read(config)
     if request.images is None and request.observe is None and request.dataset is None and not request.steps:
         varied = [str(text).partition("=")[0].strip() for text in request.vary]

@@ -20,6 +20,7 @@ from transect.experiment.audit_studies import expanded, model_name, of_two
 from transect.experiment.outcome_choice import outcomes_of
 from transect.experiment.presets import preset, with_preset
 from transect.experiment.study import Study
+from transect.options import named_in_python
 from transect.protocols import Generator, Target, TargetLike
 from transect.ratings import gates
 from transect.ratings.perceived_attributes import names_in
@@ -74,6 +75,7 @@ def _in_the_way(folder: Path, studies: Mapping[Path, Study]) -> str:
     return f"{folder} holds {name}, which this audit does not have: choose another --out"
 
 
+@named_in_python(AuditRequest)
 def audit(
     target: TargetLike | Sequence[TargetLike] | None = None,
     request: AuditRequest | None = None,

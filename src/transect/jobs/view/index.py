@@ -39,15 +39,15 @@ def _runs_at(folder: Path) -> tuple[dict[str, FinishedRun], dict[str, str]]:
         try:
             run = FinishedRun(path)
             if not run.finished_parts("images", run.spec.parts):
-                raise BadInput("it has no finished image yet; look again later")
+                raise BadInput("it has no finished image yet; try again later")
             found[name] = run
         except TransectError as error:
             left_out[name] = str(error)
     if not found:
         said = "".join(f" ({name}: {reason})" for name, reason in list(left_out.items())[:3])
         raise BadInput(
-            f"{folder}: expected a run folder, a folder of studies, or a folder that contains runs, found none with "
-            f"images{said}; name the --out of an audit"
+            f"{folder}: expected a run folder, a folder of studies, or a folder that contains runs, found "
+            f"none with images{said}; give the --out of an audit"
         )
     return found, left_out
 
@@ -149,9 +149,7 @@ def _check_order(run: FinishedRun, images: pa.Table, design: Design) -> None:
     """Raises BadInput where the images are not whole subjects in the order of the design."""
     cells = np.tile(np.arange(design.n_cells), design.subjects)
     if len(images) != len(cells) or (images["cell"].to_numpy() != cells).any():
-        raise BadInput(
-            f"{run.path}: expected whole subjects in the order of the design, got other cells; make it again"
-        )
+        raise BadInput(f"{run.path}: its images are not in the order of the design; run it again")
 
 
 def _values(images: pa.Table, attributes: Mapping[str, Attribute]) -> dict[str, Float[np.ndarray, " n"]]:
@@ -262,7 +260,7 @@ class Index:
     def place(self, row: int) -> tuple[RunColumns, int]:
         """The run of a row, and its row there. Raises BadInput beyond the rows."""
         if not 0 <= row < len(self):
-            raise BadInput(f"expected a row below {len(self)}, got {row}; load the page again")
+            raise BadInput(f"expected a row below {len(self)}, got {row}; reload the page")
         run = int(self.run[row])
         return self.runs[run], row - int(self.starts[run])
 

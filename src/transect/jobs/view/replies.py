@@ -74,7 +74,7 @@ def whole(name: str, text: str) -> int:
     except ValueError:
         value = _LARGEST
     if not -_LARGEST <= value < _LARGEST or len(text) > 20:
-        raise BadInput(f"{name}: expected a whole number, got {text[:40]!r}; correct it")
+        raise BadInput(f"{name}: expected a whole number, got {text[:40]!r}")
     return value
 
 
@@ -85,7 +85,7 @@ def number(name: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise BadInput(f"{name}: expected a number, got {text[:40]!r}; correct it")
+        raise BadInput(f"{name}: expected a number, got {text[:40]!r}")
     return value
 
 
@@ -189,7 +189,7 @@ def transect_reply(index: Index, name: str, subject: int) -> dict[str, object]:
     run = index.runs[number]
     rows = np.flatnonzero(run.people == subject)
     if not len(rows):
-        raise BadInput(f"{name}: expected the number of a subject, got {subject}; it may not exist yet")
+        raise BadInput(f"{name}: expected a subject's number, got {subject}; it may not exist yet")
     everybody = np.unique(run.people)
     place = int(np.searchsorted(everybody, subject))
     return {

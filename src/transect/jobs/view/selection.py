@@ -241,7 +241,7 @@ def _of_levels(index: Index, sides: Sides) -> Int[np.ndarray, " n"]:
     for value in (sides.left, sides.right):
         if value not in known:
             listed = ", ".join(f"{each:g}" for each in known)
-            raise BadInput(f"{sides.by}: expected one of its levels ({listed}), got {value}; choose one")
+            raise BadInput(f"{sides.by}: expected one of its levels ({listed}), got {value}")
     starts = index.starts.tolist()
     return np.concatenate([_within(run, sides, start) for run, start in zip(index.runs, starts, strict=False)])
 

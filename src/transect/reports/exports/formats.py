@@ -132,7 +132,7 @@ def _figures(run: Path) -> Iterator[tuple[str, SavedFigure]]:
         try:
             text = page.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            raise BadInput(f"{page}: expected a page of Transect in UTF-8; it cannot be read") from None
+            raise BadInput(f"{page}: expected a Transect page in UTF-8") from None
         for number, figure in enumerate(saved_figures(text), start=1):
             yield f"{page.stem}-{number:02d}-{figure.name}", figure
 
@@ -145,7 +145,7 @@ def png(svg: str) -> bytes:
         raise MissingExtra("figures", "a figure as PNG") from None
     letter = f'<text x="2" y="16" font-family="{FONT}">A</text>'
     if _pixels(resvg_py, _PROBE.format("")) == _pixels(resvg_py, _PROBE.format(letter)):
-        raise BadInput("figures as PNG: expected a font for letters, found none; install one, as fonts-dejavu-core")
+        raise BadInput("figures as PNG: found no font; install one, such as fonts-dejavu-core")
     return _pixels(resvg_py, svg)
 
 
@@ -278,7 +278,7 @@ def to_mlflow(results: Results, run: Path, out: Path, project: str) -> str:
         client.set_terminated(number)
     except MlflowException as failure:
         said = words_of(failure).replace(stated or uri, "its store")  # an address may hold a password
-        raise BadInput(f"MLflow refused the run: expected a store that takes it, got: {said}") from None
+        raise BadInput(f"MLflow refused the run: {said}") from None
     return f"run {number} of experiment {project}" + ("" if stated else f" in {uri}")
 
 
@@ -302,7 +302,7 @@ def to_wandb(results: Results, tables: Mapping[str, pa.Table], run: Path, out: P
         place = logged.dir
         logged.finish()
     except wandb.errors.Error as failure:
-        raise BadInput(f"Weights & Biases refused: expected a run that starts, got: {words_of(failure)}") from None
+        raise BadInput(f"Weights & Biases did not start a run: {words_of(failure)}") from None
     folder = Path(place).parent
     uploaded = f"offline run in {folder}; upload it with: wandb sync {folder}"
     return uploaded if _mode() == "offline" else f"run in {folder}"

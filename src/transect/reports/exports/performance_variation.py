@@ -353,6 +353,6 @@ def _body(run: Path) -> list[str]:
             return sections_of_recognition(numbers)
         except (KeyError, TypeError, IndexError, ValueError, AttributeError):
             raise BadInput(
-                f"{run / _RECOGNITION}: expected the numbers of a recognition benchmark, got other ones; {again}"
+                f"{run / _RECOGNITION}: expected the numbers of a recognition benchmark, got another file; {again}"
             ) from None
     return sections_of_audit(results_of(run), run)

@@ -84,7 +84,7 @@ class Options(NetworkOptions):
         for name, values in (("labels", self.labels), ("template", self.templates)):
             twice = sorted({value for value in values if values.count(value) > 1})
             if twice or "" in values:
-                raise BadInput(f"{name}: expected each once and none empty, got {(twice or [''])[0]!r}; correct them")
+                raise BadInput(f"{name}: expected unique, non-empty texts, got {(twice or [''])[0]!r}")
 
 
 CONFIG: Final = "config.json"
@@ -129,8 +129,8 @@ class ModelFolder:
         """Raises BadInput where no tokenizer was saved with the model."""
         if not any((self.path / name).is_file() for name in _TOKENIZER):
             raise BadInput(
-                f"model folder {self.path}: expected the tokenizer that reads the labels ({_TOKENIZER[0]}), found "
-                "none: save it with save_pretrained"
+                f"model folder {self.path}: found no tokenizer for the labels ({_TOKENIZER[0]}): save it with "
+                "save_pretrained"
             )
 
     def digests(self) -> dict[str, str]:
@@ -182,9 +182,7 @@ def _located(argument: str, allow_download: bool, scheme: str) -> Path:
                 f"{scheme}:{argument}: expected a folder, or the id of a model in the local cache, found neither: "
                 f"check the path{offered}"
             ) from None
-        raise BadInput(
-            f"hf:{argument}: could not be downloaded: {words_of(error, 160)}; check id and network"
-        ) from None
+        raise BadInput(f"hf:{argument}: cannot be downloaded: {words_of(error, 160)}; check id and network") from None
     return Path(found)
 
 
@@ -329,8 +327,8 @@ def _check_layers(folder: Path, config: Mapping[str, object], tensors: int) -> N
 
 def _larger(folder: Path, named: str, tensors: int) -> BadInput:
     return BadInput(
-        f"model folder {folder}: expected a {CONFIG} that fits the weights, which have {tensors:,} tensors, got one of "
-        f"{named}: save the model again with save_pretrained"
+        f"model folder {folder}: {CONFIG} does not fit the weights of {tensors:,} tensors ({named} in it): save "
+        "the model again with save_pretrained"
     )
 
 
@@ -339,9 +337,7 @@ def on_device(network: Any, device: str, dtype: Any = None) -> Any:
     try:
         return network.to(device, dtype)
     except (RuntimeError, AssertionError) as error:
-        raise BadInput(
-            f"device: expected one that PyTorch can use, got {device!r} ({words_of(error, 160)}): take cpu or cuda"
-        ) from None
+        raise BadInput(f"device: expected one that PyTorch can use, got {device!r} ({words_of(error, 160)})") from None
 
 
 def load_saved(folder: ModelFolder, kind: str, what: str) -> Any:
@@ -372,8 +368,7 @@ def checked_processor(folder: ModelFolder, ready: Any) -> Any:
             height, width = (int(size.get(side) or least) for side in ("height", "width"))
         except (TypeError, ValueError):
             raise BadInput(
-                f"model folder {folder.path}: expected whole numbers in {name}, got others; save it again with "
-                "save_pretrained"
+                f"model folder {folder.path}: expected whole numbers in {name}; save it again with save_pretrained"
             ) from None
         if height * width > MOST_PIXELS:
             raise BadInput(
@@ -393,7 +388,7 @@ def inputs_by(ready: Any) -> Callable[[UInt8[np.ndarray, "n h w 3"]], np.ndarray
         made = ready(images=pictures, return_tensors="pt")
         mask = made.get("pixel_mask")
         if mask is not None and not bool(mask.all()):
-            raise BadInput("the saved processor pads images, which is not supported; state --preprocess FILE")
+            raise BadInput("the saved processor pads images, which is not supported; give --preprocess FILE")
         return np.asarray(made["pixel_values"].numpy())
 
     return processed

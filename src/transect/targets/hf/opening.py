@@ -125,8 +125,8 @@ def _head(folder: ModelFolder, options: Options) -> str | None:
         return None
     advice = "a model that answers in words is vlm:FOLDER" if "Generation" in folder.architecture else "choose another"
     raise BadInput(
-        f"model folder {folder.path}: expected an image classifier, an object detector, CLIP or SigLIP, or a network "
-        f"that embeds images, got {folder.architecture}; {advice}"
+        f"model folder {folder.path}: expected a classifier, detector or embedder of images, CLIP or SigLIP, "
+        f"got {folder.architecture}; {advice}"
     )
 
 
@@ -189,8 +189,8 @@ def classifier(folder: ModelFolder, options: NetworkOptions) -> Made:
     """A network of one, two or more classes, or of several labels. Raises BadInput for labels of the user's own."""
     if options.labels:
         raise BadInput(
-            f"model folder {folder.path}: an image classifier has the labels of its config; leave --labels out, or "
-            "give a model of images and texts (CLIP, SigLIP)"
+            f"model folder {folder.path}: an image classifier takes its labels from its config; leave "
+            "--labels out, or give a model of images and texts (CLIP, SigLIP)"
         )
     network, _ = load_network(folder, "AutoModelForImageClassification", "an image classifier", options)
     labels = labels_of(network)
@@ -218,8 +218,8 @@ def labels_of(network: Any) -> tuple[str, ...]:
 def detector(folder: ModelFolder, options: NetworkOptions) -> Made:
     """A detector whose boxes of the class `positive` count; Transformers' own `post_process_…` makes the boxes."""
     if options.task not in (None, Task.DETECTION) or options.labels:
-        raise BadInput(f"model folder {folder.path}: an object detector has boxes and no labels of yours: leave --task "
-                       "and --labels out, and name the class that counts with --positive")  # fmt: skip
+        raise BadInput(f"model folder {folder.path}: an object detector takes no labels: leave --task and --labels "
+                       "out, and choose the class that counts with --positive")  # fmt: skip
     ready = load_processor(folder)
     network, _ = load_network(folder, "AutoModelForObjectDetection", "an object detector", options)
     labels = labels_of(network)
@@ -245,8 +245,8 @@ def _kind(labels: tuple[str, ...], positive: str | None) -> str:
         raise UnknownName("positive label", positive, labels)
     if positive is None and len(labels) > 1:
         raise BadInput(
-            f"positive: expected the class whose boxes count ({', '.join(labels[:4])}, …), got none; name it with "
-            "--positive"
+            f"positive: expected the class whose boxes count ({', '.join(labels[:4])}, …), got none; choose "
+            "it with --positive"
         )
     return positive or labels[0]
 
@@ -273,8 +273,9 @@ def embedder(folder: ModelFolder, options: Options) -> Made:
     """
     if options.task not in (None, Task.EMBEDDING) or options.positive is not None or options.labels:
         raise BadInput(
-            f"model folder {folder.path}: the network embeds images and has no classes: leave --task, --labels and "
-            "--positive out, or, of a network of images and texts, give --labels without --task embedding"
+            f"model folder {folder.path}: the network embeds images and has no classes: leave --task, "
+            "--labels and --positive out, or, for a network of images and texts, give --labels without "
+            "--task embedding"
         )
     kind = folder.architecture if folder.architecture.endswith(_PROJECTED) else "AutoModel"
     network, missing = load_network(folder, kind, _WHAT, options, unused=_POOLER)
@@ -488,9 +489,7 @@ def by_template(
 
 def _templates(templates: tuple[str, ...], number: int | None) -> tuple[str, ...]:
     if number is not None and not 1 <= number <= len(templates):
-        raise BadInput(
-            f"template #{number}: expected a number from 1 to {len(templates)}; add --template, or change it"
-        )
+        raise BadInput(f"template #{number}: expected a number from 1 to {len(templates)}; add --template")
     return templates if number is None else (templates[number - 1],)
 
 
@@ -500,8 +499,8 @@ def _task(options: Options, encoder: DualEncoder) -> Task:
         raise BadInput(f"task: expected one that fits {count} labels in words, got {task}; leave --task out")
     if (task is Task.MULTILABEL or count == 1) and not encoder.pairwise:
         raise BadInput(
-            "labels: this model compares texts with each other: expected two labels or more, of which one is right; "
-            "give another label, as 'a face', and no --task"
+            "labels: this model compares texts: expected at least two labels; add one, such as 'a face', and "
+            "leave --task out"
         )
     if task is not None:
         return task

@@ -156,7 +156,7 @@ class HttpTransport:
             return self._send(message)
         except (errors.ConnectError, errors.ConnectTimeout, errors.PoolTimeout, errors.ProxyError) as error:
             if _is_tls(error):
-                raise CallFailed("TLS: the certificate was not accepted", retryable=False, sent=False) from None
+                raise CallFailed("TLS: the certificate was rejected", retryable=False, sent=False) from None
             raise CallFailed(
                 "no connection: start the server, or correct its address", retryable=True, sent=False
             ) from None
@@ -165,10 +165,10 @@ class HttpTransport:
         except (errors.NetworkError, errors.RemoteProtocolError):
             raise CallFailed("connection dropped", retryable=True, sent=True) from None
         except errors.DecodingError:
-            raise CallFailed("an answer whose encoding is broken", retryable=False, sent=True) from None
+            raise CallFailed("an answer with a broken encoding", retryable=False, sent=True) from None
         except (errors.HTTPError, errors.InvalidURL, ValueError, UnicodeError) as error:
             # The message of these may hold the address or a header.
-            raise CallFailed(f"not a sound request ({type(error).__name__})", retryable=False, sent=False) from None
+            raise CallFailed(f"not a valid request ({type(error).__name__})", retryable=False, sent=False) from None
 
     def close(self) -> None:
         """Close all connections."""
@@ -478,13 +478,13 @@ class Asker:
 
     def _fault(self, reply: Reply) -> Exception:
         if 300 <= reply.status < 400:
-            return CallFailed(f"redirected: HTTP {reply.status}, which is not followed", retryable=False, sent=True)
+            return CallFailed(f"HTTP {reply.status}: redirects are not followed", retryable=False, sent=True)
         if reply.status not in _RETRYABLE:
             reason = f"not allowed: HTTP {reply.status}{provider_words(reply)}: check address and credentials"
             return CallFailed(reason, retryable=False, sent=True)
         wait, longest = retry_after(reply.retry_after) or 0.0, self._limits.longest_wait
         if wait > longest:
-            reason = f"HTTP {reply.status}: asked to wait longer than {longest:g} s{provider_words(reply)}"
+            reason = f"HTTP {reply.status}: the server asks to wait longer than {longest:g} s{provider_words(reply)}"
             return CallFailed(reason, retryable=False, sent=True)
         if wait:
             self._pacer.pause(wait)

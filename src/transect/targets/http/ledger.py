@@ -157,8 +157,8 @@ def prepare(database: sqlite3.Connection, path: Path) -> None:
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version > _VERSION:
         raise AnswersUnusable(
-            f"{path}: expected a file of answers of version {_VERSION} or earlier, got {version}, of a later Transect, "
-            "with answers that are paid for: update Transect; with another [answers] file all are paid for again"
+            f"{path}: expected answers of version {_VERSION} or earlier, got {version}; update Transect to "
+            "keep these paid answers, or pay again with another [answers] file"
         )
     steps = [_NEW] if version == 0 else [_STEPS[k] for k in range(version, _VERSION)]
     for statement in ";".join(steps).split(";"):
@@ -236,7 +236,7 @@ class Ledger:
         if kind != APPLICATION and (kind or count):
             raise AnswersUnusable(
                 f"{self.path}: expected a file of answers or a new file, got another program's database: "
-                "name another under [answers] file"
+                "choose another under [answers] file"
             )
 
     def _open(self) -> None:

@@ -119,13 +119,14 @@ def _value(name: str, environment: Mapping[str, str]) -> str:
         raise BadInput(f"environment variable {name}: expected a secret, found it unset or empty: set it and run again")
     if not value.isprintable():
         raise BadInput(
-            f"environment variable {name}: expected a secret of printable characters, got a line break or another that "
-            "is not: copy the key again, without what stands around it"
+            f"environment variable {name}: expected printable characters, got a line break or control "
+            "character: copy the key again"
         )
     if len(value) < SHORTEST:
         raise BadInput(
-            f"environment variable {name}: expected a secret of {SHORTEST} characters or more, got {len(value)}, too "
-            f"few to clear it from answers: copy the whole key; what is no secret belongs into the file itself"
+            f"environment variable {name}: expected a secret of {SHORTEST} characters or more, got "
+            f"{len(value)}, too short to remove from answers: copy the whole key; write a value that is not "
+            "secret into the file"
         )
     return value
 
@@ -433,9 +434,9 @@ def _address_fault(settings: Settings) -> Fault | None:
         return fault
     budget = settings.budget.calls or settings.budget.money
     if not budget and (settings.price.per_call or not is_loopback(request.url)):
-        return ("budget", "expected calls = N or money = X for a target elsewhere, or one that costs: add [budget]")
+        return ("budget", "expected calls = N or money = X for a remote or paid target: add [budget]")
     if settings.budget.money and not settings.price.per_call:
-        return "price.per_call", "expected the price of a call, since there is a budget in money: add it"
+        return "price.per_call", "expected the price of a call, since the budget is in money: add it"
     return None
 
 
@@ -520,7 +521,7 @@ _PATHS = ("score", "scores", "boxes", "box", "embedding", "no_face")
 def _task_fault(settings: Settings) -> Fault | None:
     task = settings.task
     if settings.response.yes and task is not Task.BINARY:
-        return "response.yes", f"expected it of binary targets alone, got task {task}: use scores, or task = 'binary'"
+        return "response.yes", f"expected only for binary targets, got task {task}: use scores, or task = 'binary'"
     if not (getattr(settings.response, settings.answers_to) or settings.response.yes):
         return f"response.{settings.answers_to}", f"expected the path of a {task} target's answer: add it, or a preset"
     if task in (Task.MULTICLASS, Task.MULTILABEL) and not settings.labels:

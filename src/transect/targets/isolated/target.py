@@ -126,14 +126,14 @@ def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
     """Read one message. Raises EOFError where the other end is gone, NoAnswer where it is no message."""
     header, numbers = _LENGTHS.unpack(_exactly(stream, _LENGTHS.size))
     if header > LONGEST_HEADER or numbers > LONGEST_NUMBERS:
-        raise NoAnswer("its process sent no answer that can be read")
+        raise NoAnswer("its process sent an unreadable answer")
     text, content = _exactly(stream, header), _exactly(stream, numbers)
     try:
         facts = json.loads(text)
     except (ValueError, RecursionError):
-        raise NoAnswer("its process sent no answer that can be read") from None
+        raise NoAnswer("its process sent an unreadable answer") from None
     if not isinstance(facts, dict):
-        raise NoAnswer("its process sent no answer that can be read")
+        raise NoAnswer("its process sent an unreadable answer")
     return facts, content
 
 
@@ -193,7 +193,7 @@ def answer_of(header: Header, numbers: bytes, n: int) -> Predictions:
         said = said_of_message(header.get("said"), n)
         return Predictions(Task(header["task"]), scores, failures, boxes, labels, said)
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise NoAnswer("its process sent no answer that can be read") from None
+        raise NoAnswer("its process sent an unreadable answer") from None
 
 
 def _boxes(counts: Any, values: np.ndarray, n: int) -> tuple[np.ndarray, ...] | None:
@@ -248,7 +248,7 @@ class _Process:
         send(self._popen.stdin, {**header, CALL: self._calls}, numbers)
         facts, content = receive(self._popen.stdout)
         if facts.pop(CALL, None) != self._calls:
-            raise NoAnswer("its process sent an answer that nobody asked for")
+            raise NoAnswer("its process sent an unexpected answer")
         return facts, content
 
     def opened(self, request: Header) -> Header:
@@ -266,7 +266,7 @@ class _Process:
             return self.exchange(request)[0]
         except (EOFError, OSError):
             if late.is_set():
-                raise NoAnswer(f"its process was ended after {_LOADING:g} s") from None
+                raise NoAnswer(f"its process was stopped after {_LOADING:g} s") from None
             raise
         finally:
             timer.cancel()
@@ -305,10 +305,10 @@ class IsolatedTarget:
         try:
             self._read(process.opened(self._request))
         except (EOFError, OSError):
-            raise BadInput(f"target {self._request['spec']}: {process.ended()} while it was loaded") from None
+            raise BadInput(f"target {self._request['spec']}: {process.ended()} during loading") from None
         except NoAnswer as error:
             process.end()
-            raise BadInput(f"target {self._request['spec']}: {error} while it was loaded") from None
+            raise BadInput(f"target {self._request['spec']}: {error} during loading") from None
         except BaseException:
             process.end()
             raise
@@ -343,9 +343,9 @@ class IsolatedTarget:
         changed = _changes(first, facts)
         if changed:
             raise TargetChanged(
-                f"target {self._request['spec']}: its process was started again and loaded a changed model "
-                f"({', '.join(changed)}): one run asks one model; restore its files and rerun the command to resume, "
-                "or choose another --out"
+                f"target {self._request['spec']}: the model changed while the run read it "
+                f"({', '.join(changed)}): restore its files and rerun the command to resume, or choose "
+                "another --out"
             )
 
     def describe(self) -> Mapping[str, object]:

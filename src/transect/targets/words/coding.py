@@ -156,7 +156,7 @@ def _split(words: Wordlist) -> tuple[frozenset[str], tuple[str, ...]]:
 def _complaint(error: SchemaError) -> str:
     """What the engine says last, which is the fault itself."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return one_line(lines[-1].removeprefix("error: ") if lines else "it is none", 200)
+    return one_line(lines[-1].removeprefix("error: ") if lines else "it is not one", 200)
 
 
 SECONDS: Final = 10.0
@@ -248,7 +248,7 @@ def scorers_of(given: Scorers) -> tuple[TextScorer, ...]:
         if not _NAME.fullmatch(name):
             raise BadInput(f"--scorer {name!r}: expected a name of letters, digits and _, that begins with no digit")
         if names.count(name) > 1:
-            raise BadInput(f"--scorer {name}: expected every name once, got it twice; rename one")
+            raise BadInput(f"--scorer {name}: given twice; rename one")
     return tuple(TextScorer(name, source) for name, source in pairs)
 
 

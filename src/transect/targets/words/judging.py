@@ -143,8 +143,8 @@ def judge_of(source: object) -> Judge:
     except BadInput as error:
         if str(error).startswith("--questions"):
             raise BadInput(
-                f"{named}: expected a model that answers in words, got none: name a vlm:FOLDER or the file of a chat "
-                "interface"
+                f"{named}: expected a model that answers in words, got none: give a vlm:FOLDER or the file of "
+                "a chat interface"
             ) from None
         raise BadInput(f"{named}: {error}") from None
     takes = getattr(speaker.speaker, "check_takes", None)

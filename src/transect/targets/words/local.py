@@ -76,7 +76,7 @@ def load(folder: str | Path, options: Options = _USUAL, *, dtype: str = "float32
     """
     argument = str(folder)
     if batch < 1:
-        raise BadInput(f"batch: expected a number of asks from 1, got {batch}")
+        raise BadInput(f"batch: expected at least 1 ask, got {batch}")
     model = opened(argument, options.device, dtype)
     with quiet(argument, "vlm"):
         return LocalSpeaker(f"{KIND.prefix}:{Path(argument).name}", argument, model, batch)
@@ -128,9 +128,7 @@ class LocalSpeaker:
                 try:
                     found += self._spoken(shown[part], asks[part])
                 except torch.OutOfMemoryError:
-                    raise BadInput(
-                        f"{self.name}: memory for {self._batch} asks at once: take a smaller batch"
-                    ) from None
+                    raise BadInput(f"{self.name}: out of memory for {self._batch} asks at once: reduce batch") from None
         return found
 
     def check_takes(self, images: int) -> None:
@@ -211,8 +209,8 @@ class LocalSpeaker:
                 plain = torch.cat([self._answers.first_logits([prompt]) for prompt in prompts])
             except Exception as error:
                 raise BadInput(
-                    f"model folder {self._folder}: expected a processor and a model that take an image with a text, "
-                    f"got: {words_of(error, 160)}: take processor, chat template and weights of the same model"
+                    f"model folder {self._folder}: expected a processor and a model for an image with a text, "
+                    f"got: {words_of(error, 160)}: use the processor, chat template and weights of one model"
                 ) from None
             if not can_be_handed(network):
                 return "encoded with every batch, since the architecture takes no features in place of pixels"
@@ -285,8 +283,8 @@ def opened(argument: str, device: str, dtype: str) -> Opened:
         auto = importlib.import_module("transformers.models.auto.modeling_auto")
         if folder.model_type not in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
             raise BadInput(
-                f"model folder {folder.path}: expected an image-text-to-text model of Transformers, such as llava or "
-                f"qwen2_vl, got the model type {folder.model_type!r}: take another model, or a newer Transformers"
+                f"model folder {folder.path}: expected an image-text-to-text model, such as llava, got type "
+                f"{folder.model_type!r}: use another, or a newer Transformers"
             )
         processor = _processor(folder)
         network, _ = load_network(folder, "AutoModelForImageTextToText", "an image-text-to-text model", options)
@@ -307,8 +305,8 @@ def _processor(folder: ModelFolder) -> Any:
     checked_processor(folder, processor.image_processor)
     if not getattr(processor, "chat_template", None):
         raise BadInput(
-            f"model folder {folder.path}: expected a chat template (chat_template.jinja), found none: take a model "
-            "that was trained to answer, or add its template"
+            f"model folder {folder.path}: found no chat template (chat_template.jinja): add it, or use a "
+            "model trained to answer"
         )
     return processor
 
@@ -317,7 +315,7 @@ def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
     """Replace the folder's generation settings by its end tokens and forbidden tokens alone."""
     if not network.can_generate():
         raise BadInput(
-            f"model folder {folder}: expected a model that generates text, got {type(network).__name__}: take "
+            f"model folder {folder}: expected a model that generates text, got {type(network).__name__}: use "
             "another model"
         )
     stated = network.generation_config

@@ -467,11 +467,11 @@ def _options(table: QuestionTable) -> tuple[str, ...]:
 def _faults(table: QuestionTable, names: Sequence[str]) -> Iterator[_Fault]:
     """What is wrong between the keys of a question; the first is reported. names: of the questions before it."""
     if table.name in names:
-        yield "name", f"expected every question's name once, got {table.name!r} twice: rename one"
+        yield "name", f"expected unique question names, got {table.name!r} twice: rename one"
     for key in ONLY_OF:
         if key in table.model_fields_set and table.kind not in ONLY_OF[key]:
             kinds = " or ".join(ONLY_OF[key])
-            yield key, f"expected it of kind {kinds} alone, got kind {table.kind}: leave it out, or change the kind"
+            yield key, f"expected only in kind {kinds}, got kind {table.kind}: leave it out, or change the kind"
     yield from _prompt_faults(table)
     if table.kind is Kind.CHOICE:
         yield from _option_faults(table)
@@ -480,7 +480,7 @@ def _faults(table: QuestionTable, names: Sequence[str]) -> Iterator[_Fault]:
     elif table.kind is Kind.TEXT:
         yield from _text_faults(table)
     if table.positive and table.positive not in _options(table):
-        yield "positive", f"expected one of {', '.join(_options(table))}, got {table.positive!r}: fix it"
+        yield "positive", f"expected one of {', '.join(_options(table))}, got {table.positive!r}"
     if table.repeats > 1 and not table.temperature:
         yield (
             "repeats",
@@ -504,19 +504,19 @@ def _prompt_faults(table: QuestionTable) -> Iterator[_Fault]:
 def _option_faults(table: QuestionTable) -> Iterator[_Fault]:
     options = table.options
     if len(options) < 2:
-        yield "options", f"expected 2 options or more of kind choice, got {len(options)}: add some"
+        yield "options", f"expected at least 2 options of kind choice, got {len(options)}: add some"
     folded = [" ".join(option.casefold().split()) for option in options]
     for number, option in enumerate(folded):
         for other, text in enumerate(folded):
             if number != other and text.startswith(option):
                 pair = f"{options[number]!r} and {options[other]!r}"
-                yield "options", f"expected options of which none begins with another, got {pair}: reword one"
+                yield "options", f"expected options that do not begin with each other, got {pair}: reword one"
     if table.shown == "letters":
         for option in options:
             if option.upper() in LETTERS and len(option) == 1:
                 yield (
                     "options",
-                    f"expected words behind the letters A, B, …, got {option!r}: reword it, or shown = 'list'",
+                    f"expected words after the letters A, B, …, got {option!r}: reword it, or shown = 'list'",
                 )
     if broken := next((option for option in options if "\n" in option), None):
         yield "options", f"expected each option in one line, got {_cut(broken)!r}: join its lines"
@@ -525,10 +525,10 @@ def _option_faults(table: QuestionTable) -> Iterator[_Fault]:
 def _number_faults(table: QuestionTable) -> Iterator[_Fault]:
     for key in ("low", "high"):
         if getattr(table, key) is None:
-            yield key, "expected it of kind number, found none: add low = … and high = …"
+            yield key, "required for kind number: add low = … and high = …"
             return
     if table.low is not None and table.high is not None and not table.low < table.high:
-        yield "high", f"expected more than low = {table.low:g}, got {table.high:g}: exchange them"
+        yield "high", f"expected more than low = {table.low:g}, got {table.high:g}: swap them"
 
 
 def _text_faults(table: QuestionTable) -> Iterator[_Fault]:
@@ -537,11 +537,11 @@ def _text_faults(table: QuestionTable) -> Iterator[_Fault]:
         yield "code", "expected what to look for in a free text, found none: add a [[question.code]] table"
     for number, code in enumerate(table.code):
         if code.name in names[:number]:
-            yield "code", f"expected every code's name once, got {code.name!r} twice: rename one"
+            yield "code", f"expected unique code names, got {code.name!r} twice: rename one"
         yield from _code_faults(code)
     for name in table.wordlists:
         if name not in WORDLISTS:
-            yield "wordlists", f"expected {' or '.join(WORDLISTS)}, got {name!r}: fix it"
+            yield "wordlists", f"expected {' or '.join(WORDLISTS)}, got {name!r}"
 
 
 def _code_faults(code: CodeTable) -> Iterator[_Fault]:
@@ -554,7 +554,7 @@ def _code_faults(code: CodeTable) -> Iterator[_Fault]:
         try:
             matcher(pattern)
         except BadInput as error:
-            yield "code", f"{error}; fix it"
+            yield "code", str(error)
 
 
 def _cut(text: str) -> str:

@@ -164,8 +164,8 @@ def gives_words(spec: str) -> bool:
 def no_words(name: object) -> BadInput:
     """The error of a model without words that is asked a question."""
     return BadInput(
-        f"--questions: expected models that answer in words, got {name}, which does not; leave --questions out, or "
-        "name a vlm:FOLDER or the file of a chat interface"
+        f"--questions: {name} does not answer in words; leave --questions out, or give a vlm:FOLDER or a chat "
+        "interface's file"
     )
 
 
@@ -174,8 +174,7 @@ def no_questions(name: object) -> BadInput:
     from transect.targets.words.questions import SHIPPED
 
     return BadInput(
-        f"{name} answers in words: expected questions to ask it, got none; add --questions FILE, or --questions with "
-        f"the name of a built-in set ({', '.join(SHIPPED)})"
+        f"{name} answers in words and needs questions; add --questions FILE or a built-in set ({', '.join(SHIPPED)})"
     )
 
 
@@ -184,7 +183,7 @@ def _speaker(spec: str, options: dict[str, object]) -> Speaker:
     kind, argument = kind_of(spec)
     if kind is not None and kind.in_words:
         if unknown := [name for name in options if name not in kind.options]:
-            raise BadInput(f"{spec} answers in words: expected no {unknown[0]}: the question sets it; leave it out")
+            raise BadInput(f"{spec} answers in words, and its question sets {unknown[0]}; leave it out")
         module = kind.opened()
         opened: Speaker = module.load(argument, options_of(module.Options, options, spec))
         return opened
@@ -194,7 +193,7 @@ def _speaker(spec: str, options: dict[str, object]) -> Speaker:
         from transect.targets.http.chat.speaker import load_chat
 
         if options:
-            raise BadInput(f"{spec} holds every setting of its model: expected no {', '.join(options)} option")
+            raise BadInput(f"{spec} holds every setting of its model and takes no option {', '.join(options)}")
         return load_chat(spec)
     reference = spec.removeprefix("callable:")
     if not all(reference.partition(":")):

@@ -136,9 +136,9 @@ def read_chat_settings(path: Path) -> ChatSettings:
     text = toml_files.read_text(path, "a target's TOML file")
     table = toml_files.parse(text, str(path))
     if table.get("preset") not in INTERFACES:
-        expected = f"expected preset = one of {', '.join(INTERFACES)}"
+        expected = f"a model that answers in words needs preset = one of {', '.join(INTERFACES)}"
         got = table.get("preset", "none")
-        raise BadInput(f"{path}: {expected}, got {got!r}: a model that answers in words has one")
+        raise BadInput(f"{path}: {expected}, got {got!r}")
     usual = _defaults(table, INTERFACES[table["preset"]])
     settings = toml_files.checked(ChatSettings, merged(usual, table), str(path), text, quotes=False)
     found = (_address_fault(settings), _body_fault(settings, INTERFACES), _budget_fault(settings))
@@ -177,11 +177,11 @@ def _body_fault(settings: ChatSettings, interfaces: Mapping[str, Interface]) -> 
     if ours := sorted(_OURS & request.body.keys()):
         return "request.json", f"expected no {ours[0]} here: it is made for each question, and nothing is streamed"
     if settings.batch and interfaces[preset].batches is None:
-        return "batch", f"expected none with {preset}, whose batches go another way: drop it"
+        return "batch", f"expected none with {preset}, which batches differently: drop it"
     special = {key for interface in interfaces.values() for key in interface.keys}
     for key in sorted(special & request.model_fields_set - interfaces[preset].keys):
         known = " or ".join(name for name, interface in interfaces.items() if key in interface.keys)
-        return f"request.{key}", f"expected it with {known} alone, got it with {preset}: drop it"
+        return f"request.{key}", f"expected only with {known}, got it with {preset}: drop it"
     return None
 
 
@@ -190,10 +190,10 @@ def _budget_fault(settings: ChatSettings) -> Fault | None:
     local = bool(settings.request.url) and is_loopback(settings.request.url)
     if not (budget.calls or budget.money or budget.tokens) and (price.is_stated or not local):
         kinds = "calls = N, money = X or tokens = N"
-        return "budget", f"expected {kinds} for a model elsewhere, or one that costs: add [budget]"
+        return "budget", f"expected {kinds} for a remote or paid model: add [budget]"
     if budget.money and not price.is_stated:
         prices = "per_million_sent and per_million_received"
-        return "price", f"expected {prices}, since there is a budget in money: add them under [price]"
+        return "price", f"expected {prices}, since the budget is in money: add them under [price]"
     return None
 
 
