@@ -243,7 +243,7 @@ def test_refusals(tmp_path):
         auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, outcomes=["miss"], out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="two targets are named 'brightness': give each a different name"):
         auditing.audit([audited.brightness, audited.brightness], vary={"glasses": (0, 1)}, out=tmp_path, **SMALL)
-    with pytest.raises(BadInput, match="--hold smile: no varied attribute changes smile; drop it"):
+    with pytest.raises(BadInput, match="`hold` smile: no varied attribute changes smile; drop it"):
         auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, hold=["smile"], out=tmp_path, **SMALL)
     assert not any(tmp_path.iterdir())
 
