@@ -96,10 +96,10 @@ def match(readings: Sequence[Reading], rules: Sequence[LabelRule] = ()) -> Match
         found += made
         notes += why
     for key in dict.fromkeys((e.digest, e.attribute, e.outcome) for e in effects):
-        alike = [e for e in effects if (e.digest, e.attribute, e.outcome) == key]
-        made, why = _aligned(alike, worlds)
+        same = [e for e in effects if (e.digest, e.attribute, e.outcome) == key]
+        made, why = _aligned(same, worlds)
         found += made
-        notes += why if made or not {(e.world, e.attribute) for e in alike} <= joined.taken else []
+        notes += why if made or not {(e.world, e.attribute) for e in same} <= joined.taken else []
     if not found:
         _check_one_model(worlds, effects)
         why_none = "; ".join(dict.fromkeys(notes)) or "no model, attribute and outcome is in two of them"

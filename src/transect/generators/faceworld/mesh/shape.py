@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float, Int32, UInt8
@@ -33,14 +33,15 @@ def remembered(most: int, *names: str) -> Callable[[Step[Keys, Answer]], Step[Ke
     """
 
     def decorate(function: Step[Keys, Answer]) -> Step[Keys, Answer]:
-        @functools.lru_cache(maxsize=most)
-        def answer(values: bytes, *keys: Keys.args, **named: Keys.kwargs) -> Answer:
+        def answer(values: bytes, /, *keys: Keys.args, **named: Keys.kwargs) -> Answer:
             return function(dict(zip(names, np.frombuffer(values).tolist(), strict=True)), *keys, **named)
 
-        @functools.wraps(function)
-        def ask(p: Values, *keys: Keys.args, **named: Keys.kwargs) -> Answer:
-            return answer(np.array([p.get(name, 0.0) for name in names]).tobytes(), *keys, **named)
+        kept = cast("Callable[Concatenate[bytes, Keys], Answer]", functools.lru_cache(maxsize=most)(answer))
 
+        def ask(p: Values, /, *keys: Keys.args, **named: Keys.kwargs) -> Answer:
+            return kept(np.array([p.get(name, 0.0) for name in names]).tobytes(), *keys, **named)
+
+        functools.update_wrapper(ask, function)
         return ask
 
     return decorate
