@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.world import FaceWorld
 from transect.inversion.twins import interocular, latents_of, placed, skin_colors, twin
 
@@ -18,7 +19,7 @@ def world():
 @pytest.fixture(scope="module")
 def known(world):
     """A bare face with everything of it known, and the photograph of twice the size, moved by (7, 4) pixels."""
-    code = np.random.default_rng(3).normal(size=51)
+    code = np.random.default_rng(3).normal(size=len(IDENTITY))
     settings = {
         "yaw": 9.0, "pitch": -5.0, "roll": 6.0, "smile": 0.5, "skin_tone": 7.0, "light_azimuth": 30.0, "hat": 0.0,
         "glasses": 0.0, "baldness": 1.0, "noise": 0.0, "jpeg_quality": 100.0, "bangs": 0.0, "facial_hair": 0.0,

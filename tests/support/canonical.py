@@ -35,7 +35,7 @@ SUBJECTS = 40
 
 def blind(pixels):
     """Yes to one picture in ten, by a hash of its pixels: nothing that is set matters."""
-    return (np.mod(pixels.reshape(len(pixels), -1).astype(np.int64).sum(axis=1) * 0.6180339887, 1.0) < 0.1) * 0.9
+    return (np.mod(pixels.reshape(len(pixels), -1).astype(np.int64).sum(axis=1) * 0.7548776662, 1.0) < 0.1) * 0.9
 
 
 def bright(pixels):

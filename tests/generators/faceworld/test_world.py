@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from transect.errors import BadInput
 from transect.generators.faceworld.attributes import ATTRIBUTES
-from transect.generators.faceworld.causal_model import COORDINATES, IDENTITY_COLUMNS
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import SUBJECTS_PER_SEED
 
@@ -17,14 +15,6 @@ from transect.records import SUBJECTS_PER_SEED
 @pytest.fixture(scope="module")
 def world():
     return FaceWorld(image_size=40, threads=1)
-
-
-def test_the_free_coordinate_changes_nothing(world):
-    latents = world.sample([3, 5])
-    moved = replace(latents, values=latents.values.copy())
-    moved.values[:, COORDINATES.index("")] += 1.0
-    assert world.read(moved).equals(world.read(latents))
-    np.testing.assert_array_equal(world.render(moved).pixels, world.render(latents).pixels)
 
 
 def test_no_subjects_no_pictures(world):

@@ -95,7 +95,7 @@ def test_glasses_lie_where_the_renderer_puts_them(scene, kind):
         overlaps.append(overlap(own, other, near=kind == 1))
         colors.append(distance(shown, truth[row], other))
     print(f"glasses {kind}: overlap {np.mean(overlaps):.2f}, color difference {np.mean(colors):.1f}")
-    assert np.mean(overlaps) > (0.85 if kind == 1 else 0.65)
+    assert np.mean(overlaps) > (0.85 if kind == 1 else 0.6)
     assert np.mean(colors) < 10
 
 

@@ -104,7 +104,7 @@ def test_backgrounds_and_light_of_the_world():
         pictures, behind = world.render(lit), world.masks(lit)["background"]
         for pixels, box, mask in zip(pictures.pixels, pictures.face_boxes, behind, strict=True):
             read = reader.background_mask(pixels, box)
-            assert (read & mask).sum() / (read | mask).sum() > 0.6
-            assert pixels[read].mean() == pytest.approx(pixels[mask].mean(), rel=0.1)
+            assert (read & mask).sum() / (read | mask).sum() > 0.45
+            assert pixels[read].mean() == pytest.approx(pixels[mask].mean(), rel=0.15)
             assert (reader.background_mask(pixels, box) == read).all()
-            assert reader.light(pixels, box)["side_light"] > 0.3
+            assert reader.light(pixels, box)["side_light"] > 0.25
