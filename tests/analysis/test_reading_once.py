@@ -56,7 +56,7 @@ def test_a_part_that_changed_is_found_whatever_is_asked_of_it(tmp_path):
     content = bytearray(path.read_bytes())
     content[group.column(1).data_page_offset + group.column(1).total_compressed_size - 1] ^= 1
     path.write_bytes(content)
-    with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back"):
+    with pytest.raises(CorruptedPart, match=r"part-00000\.parquet is damaged: delete that file"):
         FinishedRun(tmp_path).read_part("numbers", 0, only=("a",))
-    with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back"):
+    with pytest.raises(CorruptedPart, match=r"part-00000\.parquet is damaged: delete that file"):
         FinishedRun(tmp_path).read_part("numbers", 0, without=("b",))

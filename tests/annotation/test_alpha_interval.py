@@ -116,7 +116,7 @@ def test_one_subject_has_no_interval():
     assert (alpha.subjects, alpha.reason) == (1, "one subject alone: no interval")
     assert alpha.value == pytest.approx(4 / 9)
     assert np.isnan([alpha.low, alpha.high]).all()
-    with pytest.raises(BadInput, match="subjects: expected one of each of 2 units, got 3"):
+    with pytest.raises(BadInput, match="subjects: expected one for each of 2 units, got 3"):
         krippendorff_alpha([[0, 0], [1, 1]], subjects=[0, 1, 2])
 
 

@@ -80,5 +80,5 @@ def test_times_without_a_zone_are_in_utc(project, tmp_path, monkeypatch, given):
     ],
 )  # fmt: skip
 def test_what_cannot_be_cast_is_refused_in_one_line(project, tmp_path, columns, message):
-    with pytest.raises(BadInput, match=message + ".*; fix (it|the column)$"):
+    with pytest.raises(BadInput, match=f"{message}.*$"):
         imported(project, tmp_path, **columns)

@@ -89,7 +89,7 @@ def test_levels_are_judged_alone(failing):
 
 def test_an_audit_of_a_failed_condition_is_refused_before_anything_is_made(failing, tmp_path):
     asked = {"subjects": 2, "out": tmp_path / "new", "require_validation": failing, **OPTIONS}
-    with pytest.raises(BadInput, match=r"got face_shape 0 \(conditions: 1 of 4 .*leave them out of --vary"):
+    with pytest.raises(BadInput, match=r"got face_shape 0 \(conditions: 1 of 4 .*leave them out of `vary`"):
         auditing.audit(audited.brightness, vary=["face_shape=0,1"], **asked)
     # 0.25 lies between 0, which failed, and 0.4
     with pytest.raises(BadInput, match="got face_shape 0 "):

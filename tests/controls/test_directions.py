@@ -114,13 +114,13 @@ def test_the_same_labels_give_the_same_direction():
     ("labels", "kind", "options", "message"),
     [
         (np.zeros(2000), "binary", {}, "expected at least 20 labels of each class, got 2000 no and 0 yes"),
-        (np.ones(2000), "continuous", {}, "expected labels that differ, got 1 alone"),
+        (np.ones(2000), "continuous", {}, "expected labels that differ, got only 1; label more"),
         (np.arange(2000) % 3.0, "binary", {}, r"expected labels 0 and 1, got \[0.0, 1.0, 2.0\]"),
         (
             np.arange(2000) % 2.0,
             "binary",
             {"balance": {"hat": np.arange(2000) % 2.0}},
-            "expected both classes where hat 0, found no alone",
+            "expected both classes where hat 0, found only no",
         ),
     ],
 )

@@ -155,7 +155,7 @@ def test_folders_and_tables_that_are_not_there(folder):
         open_dataset("foldr:faces")
     (folder / "one.csv").write_text("file,age\n")
     (folder / "two.parquet").write_bytes(b"")
-    with pytest.raises(BadInput, match=r"got one\.csv, two\.parquet; leave one"):
+    with pytest.raises(BadInput, match=r"got one\.csv, two\.parquet; keep one"):
         open_dataset(f"folder:{folder}")
 
 

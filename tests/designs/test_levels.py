@@ -77,7 +77,7 @@ FACES = (
     Attribute("face_shape", "continuous", "shape of face"),
     Attribute("facial_hair", "continuous", "beard"),
 )
-NONE = "there is none: Transect varies appearance, not identity"
+NONE = "does not exist: Transect varies appearance, not identity"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_an_identity_is_answered_by_what_onlookers_see(name, instead):
     for ask in (lambda: parse_vary([name], FACES), lambda: levels_from({name: None}, FACES)):
         with pytest.raises(BadInput) as error:
             ask()
-        assert str(error.value) == f"attribute {name!r}: {NONE}. Vary {instead} instead; see: transect list attributes"
+        assert str(error.value) == f"attribute {name!r} {NONE}. Vary {instead} instead; see: transect list attributes"
 
 
 def test_a_mapping_gives_the_same_levels():

@@ -64,7 +64,7 @@ def test_a_worker_that_opens_another_generator_stops(folder, tmp_path):
     recipe.open()
     facts = recipe.facts.replace('"the libraries":{', '"the libraries":{"else":"1",')
     other = ToolsRecipe(recipe.generator, recipe.space, None, recipe.distance, recipe.files, recipe.device, facts)
-    with pytest.raises(TargetChanged, match=r"something else than the run \(the libraries\)"):
+    with pytest.raises(TargetChanged, match=r"something other than the run \(the libraries\)"):
         other.open()
 
 

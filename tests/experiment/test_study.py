@@ -162,7 +162,7 @@ def test_a_corrupted_part_is_named_and_made_anew_after_deletion(run):
         lambda: report(run),
         lambda: auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=run, **SMALL),
     ):
-        with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back"):
+        with pytest.raises(CorruptedPart, match=r"part-00000\.parquet is damaged: delete that file"):
             again()
     part.unlink()
     auditing.audit(audited.brightness, vary={"glasses": (0, 1)}, out=run, **SMALL)

@@ -129,7 +129,7 @@ def test_a_worker_that_opens_something_else_stops_the_run():
     work.open().close()
     for key, named in (("the generator", "the generator"), (FACE, FACE), ("the libraries", "the libraries")):
         other = json.dumps({**json.loads(facts), key: {"sha256": "of another file"}})
-        with pytest.raises(TargetChanged, match=rf"a worker opened something else than the run \({named}\)"):
+        with pytest.raises(TargetChanged, match=rf"a worker opened something other than the run \({named}\)"):
             replace(work, facts=other).open()
 
 

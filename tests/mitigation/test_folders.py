@@ -115,7 +115,7 @@ def test_patterns_are_labels():
     assert questions_of({"all": "*"}, attributes, "gender") == {"dog": "dog", "dot": "dot"}
     assert questions_of({"d": "do[g]*", "x": "dot"}, attributes, "gender") == {"dog": "dog", "x": "dot"}
     assert list(questions_of({"v": "verb = *"}, attributes, "gender")) == ["cooking", "fixing"]
-    with pytest.raises(BadInput, match="'dog' twice"):
+    with pytest.raises(BadInput, match="'dog' is selected twice"):
         questions_of({"v": "*", "dog": "dog"}, attributes, "gender")
 
 

@@ -64,7 +64,7 @@ def test_a_part_that_was_changed_is_named_by_its_address(address, store, fetched
         working_folders.close_all()
         working_folders.opened(address)
     store.put(PART, b"PAR1")
-    with pytest.raises(CorruptedPart, match=rf"{address}/answers/part-00000.parquet does not read back"):
+    with pytest.raises(CorruptedPart, match=rf"{address}/answers/part-00000.parquet is damaged: delete that file"):
         FinishedRun(working_folders.opened(address)).read_part("answers", 0)
     store.delete(PART)
     assert not FinishedRun(working_folders.opened(address)).has_all("answers", 1)

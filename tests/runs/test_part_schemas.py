@@ -73,7 +73,9 @@ def test_small_files_that_are_damaged_are_refused_with_the_fix(tmp_path, content
         path.mkdir()
     else:
         path.write_bytes(content)
-    with pytest.raises(BadInput, match=r"expected .*; delete it, and give them again") as refused:
+    with pytest.raises(
+        BadInput, match="cannot be read as a report's settings .*; delete it, and give them again"
+    ) as refused:
         report_options.read(tmp_path)
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)

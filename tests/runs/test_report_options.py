@@ -164,7 +164,7 @@ def test_what_is_stored_stays_where_nothing_else_is_given(tmp_path):
 )
 def test_a_damaged_file_is_refused_in_one_line(tmp_path, content, message):
     (tmp_path / "settings.json").write_text(content)
-    with pytest.raises(BadInput, match="settings of a report") as refusal:
+    with pytest.raises(BadInput, match="a report's settings") as refusal:
         report_options.read(tmp_path)
     assert message in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1

@@ -181,7 +181,7 @@ def test_weights_that_are_overwritten_in_place_end_the_run(tmp_path):
     assert_allclose(guarded(target, RAMP, timeout=60, batch=8).scores[:, 0], 0.25)
     with (tmp_path / "w.bin").open("r+b") as file:
         file.write(np.full((tmp_path / "w.bin").stat().st_size // 4, 0.75, np.float32).tobytes())
-    with pytest.raises(TargetChanged, match=r"w\.bin: changed while a run read it.*restore the file and rerun"):
+    with pytest.raises(TargetChanged, match=r"w\.bin: changed while a run read it.*restore it and rerun"):
         guarded(target, RAMP, timeout=60, batch=8)
 
 

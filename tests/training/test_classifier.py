@@ -63,7 +63,7 @@ def test_a_label_is_an_attribute_or_a_side_of_a_cut():
     assert Label.parse("hair", [hair]).of(np.array([2.0, np.nan])).tolist() == [2, -1]
     for text, message in (
         ("smile", "expected a cut of its range 0 to 1: smile>X"),
-        ("hair>1", "expected hair alone"),
+        ("hair>1", "expected only hair"),
         ("smile=>1", "expected NAME, NAME!=none, NAME>X or NAME<X"),
     ):
         with pytest.raises(BadInput, match=message):

@@ -35,7 +35,7 @@ def unknown_attribute(name: str, known: Iterable[str], hint: str) -> BadInput:
     an unknown name as any other.
 
     >>> str(unknown_attribute("Sex", ["face_shape", "age"], "see: transect list attributes"))
-    "attribute 'Sex': there is none: Transect varies appearance, not identity. Vary face_shape instead; see: ..."
+    "attribute 'Sex' does not exist: Transect varies appearance, not identity. Vary face_shape instead; see: ..."
     >>> str(unknown_attribute("ag", ["face_shape", "age"], "see: transect list attributes"))
     "unknown attribute 'ag': did you mean age? See: transect list attributes"
     """

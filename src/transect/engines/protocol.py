@@ -29,7 +29,7 @@ def check_same(expected: str, found: str) -> None:
 
     >>> check_same('{"net": 1}', '{"net": 2}')
     Traceback (most recent call last):
-    transect.errors.TargetChanged: a worker opened something else than the run (net): expected the same files and ...
+    transect.errors.TargetChanged: a worker opened something other than the run (net): use the same ...
     """
     before, now = json.loads(expected), json.loads(found)
     changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))

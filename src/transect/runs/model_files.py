@@ -307,9 +307,9 @@ def refused_by_torch(error: Exception) -> str:
     """What PyTorch's loader of weights refused, without its own words: they advise to load the file unsafely.
 
     >>> refused_by_torch(ValueError("Unsupported global: GLOBAL os.system was not an allowed global by default."))
-    'a call of os.system, which is not run'
+    'a call of os.system, which is not executed'
     >>> refused_by_torch(ValueError("In PyTorch 2.6, we changed the default value"))
-    'no reader understands it'
+    'no reader accepts it'
     """
     named = re.search(r"(?:GLOBAL|global:?|class:?) ([\w.]*\.\w+)", one_line(str(error)))
     return f"a call of {named[1]}, which is not executed" if named else "no reader accepts it"

@@ -197,7 +197,7 @@ def test_programs_and_foreign_components_are_refused(place, tmp_path):
         world(folder)
     (folder / "text" / "unet" / "mine.py").unlink()
     with_index(unet=["mine", "Net"])
-    with pytest.raises(BadInput, match="unet is of 'mine': expected diffusers or transformers alone"):
+    with pytest.raises(BadInput, match="unet is from 'mine': expected only diffusers or transformers"):
         world(folder)
     with_index(_class_name=["pipeline", "Mine"])
     with pytest.raises(BadInput, match="expected a pipeline's name"):

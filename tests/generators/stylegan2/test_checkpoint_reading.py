@@ -90,7 +90,7 @@ def test_what_pytorch_refuses_is_named_without_its_advice(tmp_path):
     torch.save({"g_ema": {"x": torch.nn.Linear(1, 1)}}, tmp_path / "x.pt")
     with pytest.raises(BadInput) as error:
         read_checkpoint(tmp_path / "x.pt")
-    assert str(error.value).endswith("(a call of torch.nn.modules.linear.Linear, which is not run)")
+    assert str(error.value).endswith("(a call of torch.nn.modules.linear.Linear, which is not executed)")
 
 
 @pytest.mark.parametrize("name", ["input.input", "noises.noise_0"])

@@ -27,7 +27,7 @@ def test_own_names_stand_everywhere(tmp_path):
     ("names", "targets", "message"),
     [
         (["a b", "a-b"], 2, "expected a different name for each target, got 'a b' twice"),  # one folder
-        (["a"], 2, r"expected one name per target \(2\), in their order, got 1"),
+        (["a"], 2, r"expected one name per target \(2\), in the same order, got 1"),
         (["x" * (LONGEST + 1)], 1, f"expected one line of at most {LONGEST} characters, got {LONGEST + 1}"),
     ],
 )

@@ -166,7 +166,7 @@ def test_a_file_that_was_filled_in_is_never_replaced_without_being_told(run, tmp
     transect.export(run, to, tmp_path)  # nothing is lost
     text = first.read_text()
     first.write_text(text + "filled in")
-    with pytest.raises(BadInput, match=f"{first.name}: expected a new file, found one; .* --overwrite"):
+    with pytest.raises(BadInput, match=f"{first.name}: expected a new file, found one; .*`overwrite`"):
         transect.export(run, to, tmp_path)
     assert first.read_text() == text + "filled in"
     transect.export(run, to, tmp_path, overwrite=True)

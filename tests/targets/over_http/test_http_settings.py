@@ -23,7 +23,7 @@ score = "score"
         ("url", "urll", ", line 3: request.urll: unknown key: did you mean url?"),
         ("http://127.0.0.1:1/x", "127.0.0.1", ", line 3: request.url: expected an address such as 'https://"),
         ("http://127.0.0.1:1/x", "http://localhost/${KEY}", ", line 3: request.url: expected no ${NAME} here"),
-        ("http://127.0.0.1:1/x", "https://api.acme.example", ": budget: expected calls = N or money = X for a target"),
+        ("http://127.0.0.1:1/x", "https://api.acme.example", ": budget: expected calls = N or money = X for a remote or paid target: add"),
         ("bytes\"", 'bytes"\nheaders = { Content-Type = "application/json" }', ", line 5: request.headers.Content-Type: expected image/png of an image's bytes, got 'application/json': drop"),
         ('"score"', f'"{"|".join(["a"] * 20_000)}"', ", line 6: response.score: expected a JMESPath, got one of 39999 characters, nested too deeply"),
         ('"score"', '"faces[?"', ", line 6: response.score: expected a JMESPath, got 'faces[?': Invalid jmespath expression: Incomplete expression"),
