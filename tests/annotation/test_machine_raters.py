@@ -107,7 +107,7 @@ def test_a_folder_that_is_no_safe_clip_is_refused(clip, tmp_path):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     config = json.loads((clip / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "own.Model"}}))
-    with pytest.raises(BadInput, match="code of the model's own"):
+    with pytest.raises(BadInput, match="custom code in auto_map"):
         ClipRater(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert", "hidden_size": 16}))
     with pytest.raises(BadInput):

@@ -33,7 +33,7 @@ def test_the_contract(checked):
     }
     assert len(checked["photometry"]) == 90
     assert {row["target"] for row in checked["targets"]} == {"opencv:haarcascade_frontalface_default", "dlib:hog-face"}
-    assert sum(row["gate"] is not None for row in checked["attributes"]) == 20
+    assert sum(row["gate"] is not None for row in checked["attributes"]) == 34
     assert len(checked["null_auc"]) == 3
     assert checked["control_auc"]["attribute"] == "smile"
     assert checked["identity"]["met"] in (True, False)

@@ -320,7 +320,8 @@ def select(
     names = [study.spec.name for study in studies for _ in study.effects]
     candidates = [index for index in _candidates(studies) if effects[index].estimable]
     level = confidence_of(len(picked), len(candidates)) if picked else CONFIDENCE
-    means = dict(zip(candidates, _shrunken([effects[index] for index in candidates]), strict=True))
+    every = [*candidates, *(index for index in picked if index not in candidates)]  # those repeat a candidate's test
+    means = dict(zip(every, _shrunken([effects[index] for index in every]), strict=True))
     chosen = [_picked(index, names[index], effects[index], level, means[index], again) for index in picked]
     return SelectionEntry(of=len(candidates), confidence=level, effects=chosen)
 

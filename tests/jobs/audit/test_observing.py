@@ -21,9 +21,9 @@ def test_nuisances_can_be_compared_and_attributes_left_out(result):
     assert {e["attribute"] for e in result.results["effects"] if e["study"] == "observation"} == {
         "glasses", "skin_tone", "yaw",
     }  # fmt: skip
-    # FaceWorld's other attributes are held equal all the same: 20 less the two that are shown
+    # FaceWorld's other attributes are held equal all the same: 34 less the two that are shown
     held = {one["name"] for one in study["spec"]["held"]}
-    assert len(held) == 18
+    assert len(held) == 32
     assert not held & {"glasses", "skin_tone", "yaw"}
 
 

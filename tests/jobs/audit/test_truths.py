@@ -52,7 +52,7 @@ def test_there_is_no_verdict_on_errors_by_each_targets_own_attribute(result):
 @pytest.mark.integration
 def test_a_target_without_a_truth_has_no_errors(tmp_path):
     settings = {"vary": "glasses=0,1", "subjects": 4, "image_size": 32, "quiet": True, "out": tmp_path}
-    with pytest.raises(BadInput, match="outcome 'error' is not offered for a binary target.*give --truth"):
+    with pytest.raises(BadInput, match="outcome 'error' is not offered for a binary target.*give `truth`"):
         transect.audit([Always("a", 0.9), Always("b", 0.9)], truth="a=glasses", outcomes="error", **settings)
     result = transect.audit([Always("a", 0.9), Always("b", 0.9)], truth="a=glasses", **settings)
     assert {(effect.target, effect.outcome) for effect in result.effects} == {
