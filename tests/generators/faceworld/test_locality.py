@@ -100,7 +100,8 @@ def test_hair_leaves_the_background_and_the_middle_of_the_face(name):
     latents, pictures = settled({name: low}, {name: high}, **{k: v for k, v in fixed.items() if k != name})
     outside = np.all([WORLD.masks(row)["background"] for row in latents], axis=0)
     nose_and_mouth = (np.abs(X) < 0.28) & (Y > 0.3) & (Y < 1.1)
-    assert_reaches_only(~outside & ~nose_and_mouth, pictures)
+    faint = np.abs(pictures[0].astype(int) - pictures[1]).max(-1, keepdims=True) <= 1  # of the shade that hair casts
+    assert_reaches_only(~outside & ~nose_and_mouth, [pictures[0], np.where(faint, *pictures)])
 
 
 @pytest.mark.parametrize("style", [0.0, 3.0])
