@@ -205,7 +205,7 @@ def test_programs_and_foreign_components_are_refused(place, tmp_path):
     with_index()
     config = folder / "text" / "text_encoder" / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "auto_map": {"AutoModel": "mine.Net"}}))
-    with pytest.raises(BadInput, match="code of the model's own"):
+    with pytest.raises(BadInput, match="custom code in auto_map"):
         world(folder)
 
 
