@@ -287,7 +287,7 @@ PAGES = {
         extra={
             "transect train gan": TINY_GAN,
             "transect train gan faceworld --arch conditional": "--images 8 --size 32",
-            "transect train gan faceworld --size 64 --distil": "--z-dim 97 --distil 4 --blend 4",
+            "transect train gan faceworld --size 64 --distil": "--z-dim 100 --distil 4 --blend 4",
             "transect train encoder": "--images 8",
             "transect train classifier faceworld": "--size 32 --epochs 2 --arch resnet18",
         },
