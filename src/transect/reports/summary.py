@@ -171,10 +171,9 @@ def notice(document: Document) -> Markup | None:
     if document.results.world.photometry_validated or computed_on_photographs(document):
         return None
     return Markup(
-        "<strong>The photometry of this world is not yet validated.</strong> The images come from {}, whose "
-        "rendering of skin, light and camera does not yet pass its check against measured photographs: part of "
-        "an effect may come from the rendering and not from the target."
-    ).format(document.text("/world/name"))
+        "<strong>The photometry of this world is not yet validated.</strong> Part of an effect may come from how {} "
+        "renders skin, light and camera, and not from the target. {}"
+    ).format(document.text("/world/name"), document.text("/world/statement"))
 
 
 def question(document: Document, study: int) -> Markup:
