@@ -45,7 +45,6 @@ LANGUAGES = {"sh", "python", "toml", "csv", "text"}
 """Blocks that are run, written, or compared with the output (text) of the blocks above them."""
 
 NOT_RUN = {
-    "diagram": "a drawing in characters",
     "nginx": "the configuration of another program, which is not installed here",
     "yaml": "a workflow that GitHub runs",
 }
