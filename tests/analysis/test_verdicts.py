@@ -87,6 +87,50 @@ def test_a_difference_whose_printed_interval_holds_zero_is_not_found(run, low, h
     assert [row.effect for row in picked.effects] == [place] * found
 
 
+@pytest.fixture(scope="module")
+def three_levels(tmp_path_factory):
+    """Its slope on skin tone repeats the test of the contrast, and misses mirror answers."""
+    out = tmp_path_factory.mktemp("levels") / "run"
+    settings = {"subjects": 12, "image_size": 32, "control": False, "truth": "face", "outcomes": ["answer", "miss"]}
+    auditing.audit(bright, vary=["skin_tone=1:10:3", "glasses=0,1"], out=out, **settings)
+    study = analyse(finished_run.read(out))
+    found = [effect.attribute == "skin_tone" for effect in study.effects]
+    assert [(each.outcome, each.same_test_as) for each, own in zip(study.effects, found, strict=True) if own] == [
+        ("answer", ""), ("answer", "skin_tone: 1 to 10"), ("miss", "skin_tone: 1 to 10, outcome answer"),
+        ("miss", "skin_tone: slope, outcome answer"),
+    ]  # fmt: skip
+    return study, [
+        replace(each, estimate=0.1, low=0.05 if own else -0.05, high=0.2, p_adjusted=0.01 if own else 1.0)
+        for each, own in zip(study.effects, found, strict=True)
+    ]
+
+
+def test_a_slope_that_repeats_a_contrast_is_not_found_in_its_place(three_levels):
+    """Corrected for selection, the contrast's interval holds 0: the same test is no finding under another name."""
+    study, effects = three_levels
+
+    def again(study, effect, confidence):
+        return replace(effect, low=-0.02 if effect.kind == "contrast" else 0.01, high=0.3)
+
+    judged, picked = conclude([study], effects, {}, again)
+    assert {verdict.attribute: verdict.verdict for verdict in judged} == dict.fromkeys(
+        ("skin_tone", "glasses"), "cannot tell"
+    )
+    assert not picked.effects
+
+
+def test_an_outcome_that_mirrors_another_is_judged_by_a_margin_of_its_own(three_levels):
+    study, effects = three_levels
+    judged, picked = conclude(
+        [study], effects, {"answer": 0.02, "miss": 0.05}, lambda study, effect, confidence: effect
+    )
+    found = [verdict for verdict in judged if verdict.verdict == "found"]
+    assert [(verdict.outcome, verdict.attribute, verdict.margin) for verdict in found] == [
+        ("answer", "skin_tone", 0.02), ("miss", "skin_tone", 0.05),
+    ]  # fmt: skip
+    assert [row.effect for row in picked.effects] == [verdict.effect for verdict in found]
+
+
 def test_a_wide_margin_shows_none_and_is_stored_with_the_run(run):
     result = transect.report(run, settings=ReportSettings(margin=["answer=0.4"]), quiet=True)
     row = verdicts(result)["coin", "answer", "skin_tone"]

@@ -234,7 +234,8 @@ def _judged(
 ) -> VerdictEntry:
     study, target, outcome, attribute = whose
     doubt = next((not_judged(each) for each in evidence.study.answers if each.target == target), "")
-    known = [index for index in indices if effects[index].estimable]
+    names = {effects[index].name for index in indices}
+    known = [index for index in indices if effects[index].estimable and effects[index].same_test_as not in names]
     about = {
         "study": study, "target": target, "outcome": outcome, "attribute": attribute, "margin": evidence.margin,
         "check": attribute == truth_of(evidence.study, target), "effect": None, "low": None, "high": None,
@@ -320,7 +321,7 @@ def select(
     names = [study.spec.name for study in studies for _ in study.effects]
     candidates = [index for index in _candidates(studies) if effects[index].estimable]
     level = confidence_of(len(picked), len(candidates)) if picked else CONFIDENCE
-    every = [*candidates, *(index for index in picked if index not in candidates)]  # those repeat a candidate's test
+    every = [*candidates, *(index for index in picked if index not in candidates)]  # mirrored outcomes, by own margins
     means = dict(zip(every, _shrunken([effects[index] for index in every]), strict=True))
     chosen = [_picked(index, names[index], effects[index], level, means[index], again) for index in picked]
     return SelectionEntry(of=len(candidates), confidence=level, effects=chosen)
