@@ -105,7 +105,7 @@ def statement(facts: Facts, version: str) -> tuple[bool, str]:
         )
     missed, share = shortcomings(photometry), photometry["share_inside"]
     if missed or share is None:
-        return False, f"FaceWorld's photometry is measured but not yet validated: {'; '.join(missed)}; {evidence}"
+        return False, f"Measured against photographs, {'; '.join(missed)}; {evidence}"
     return True, (
         f"FaceWorld's photometry is validated against photographs (renderer version {version},"
         f" {photometry['subjects']:,} subjects: {photometry['medians_inside']} of 90 medians between the photographs'"
