@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from small_run import make_run
-from trained import reads_features
 
 from transect import generators
 from transect.annotation import machine
@@ -19,7 +18,6 @@ from transect.runs.human_answers import questions_of
 PAPER = load(["paper"]).question
 
 
-@reads_features
 def test_the_attribute_network_sees_what_was_set():
     """A broad smile and none of the same four subjects: the answers of the paper's question part them."""
     view = generators.load("faceworld", image_size=64)

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 import torch
-from trained import reads_features
 
 from tools.feature_network import new_network
 from transect.generators.faceworld.world import FaceWorld
@@ -35,7 +34,6 @@ def test_folding_changes_no_answer():
     assert not any("norm" in name for name in network.state_dict())
 
 
-@reads_features
 @pytest.mark.integration
 def test_the_shipped_network_reads_new_subjects_as_the_card_says(faces):
     """R2 of numbers within .12 of the card's on 300 subjects that neither training nor card has seen."""

@@ -90,14 +90,14 @@ def test_landmarks_reach_a_separate_process():
 def test_features_of_the_worlds_faces_lie_in_one_place(name):
     """Near and far, turned in the plane: in the crop the eyes and the mouth of one person hardly move."""
     world = FaceWorld(image_size=128)
-    latents = world.set(world.sample([3, 3]), {"roll": [-15.0, 15.0], "distance": [0.8, 1.2], "yaw": 0.0, "pitch": 0.0})
+    latents = world.set(world.sample([3, 3]), {"roll": [-20.0, 20.0], "distance": [0.8, 1.2], "yaw": 0.0, "pitch": 0.0})
     from transect.marks.records import five_points
 
     points = five_points(world.landmarks(latents))
     maps = from_crop(name, points, np.full((2, 4), np.nan), 112)
     there = [np.linalg.solve(one[:, :2], (place - one[:, 2]).T).T for one, place in zip(maps, points, strict=True)]
     assert np.abs(there[0] - there[1]).max() < 3
-    assert np.abs(points[0] - points[1]).max() > 12
+    assert np.abs(points[0] - points[1]).max() > 15
 
 
 @pytest.mark.integration

@@ -82,12 +82,14 @@ def test_the_tone_is_read_with_a_stated_error(scene):
 
 @pytest.mark.parametrize("kind", [1, 2, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (3, 4))])
 def test_glasses_lie_where_the_renderer_puts_them(scene, kind):
+    """Of known tone: how bright the light is that lenses mirror follows from it."""
     world, latents, faces, bare = scene
+    tones = np.array(world.read(latents)["skin_tone"])
     moved = world.set(latents, {"glasses": float(kind)}, hold=["exposure"])
     truth = world.render(moved).pixels
     overlaps, colors = [], []
     for row, face in enumerate(faces):
-        sitting = Sitting(bare[row], face, row)
+        sitting = Sitting(bare[row], face, row, float(tones[row]))
         edits = Edits(glasses=float(kind))
         shown = sitting.dressed(edits)
         own = np.abs(shown.astype(int) - bare[row]).max(axis=2) > 6
@@ -95,7 +97,7 @@ def test_glasses_lie_where_the_renderer_puts_them(scene, kind):
         overlaps.append(overlap(own, other, near=kind == 1))
         colors.append(distance(shown, truth[row], other))
     print(f"glasses {kind}: overlap {np.mean(overlaps):.2f}, color difference {np.mean(colors):.1f}")
-    assert np.mean(overlaps) > (0.85 if kind == 1 else 0.6)
+    assert np.mean(overlaps) > (0.85 if kind == 1 else 0.65)
     assert np.mean(colors) < 10
 
 

@@ -16,7 +16,7 @@ def bright(pixels):
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    known = sitters(tmp_path_factory.mktemp("private") / "faces", 6, 64, others=2, skin_tone=5.0)[0]
+    known = sitters(tmp_path_factory.mktemp("private") / "faces", 9, 64, others=2, skin_tone=5.0)[0]
     known.sitters.steps = 3.0
     return known
 
@@ -25,7 +25,7 @@ def world(tmp_path_factory):
 def audited(world, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "run"
     vary = ["glasses=none,dark", "exposure=-1,0", "skin_tone=4:6:2"]
-    return out, auditing.audit(bright, vary=vary, subjects=4, generator=world, out=out, task="binary")
+    return out, auditing.audit(bright, vary=vary, subjects=6, generator=world, out=out, task="binary")
 
 
 @pytest.mark.integration
@@ -35,7 +35,7 @@ def test_darker_skin_and_sunglasses_lower_a_score_of_brightness(audited):
         found = [e for e in result.effects if (e.outcome, e.attribute, e.kind) == ("score", name, "contrast")]
         assert len(found) == 1
         assert found[0].estimate > 0 if name == "exposure" else found[0].estimate < 0, name
-        assert found[0].n_subjects == 4
+        assert found[0].n_subjects == 6
 
 
 @pytest.mark.integration

@@ -96,15 +96,20 @@ def test_light_by_hand():
 
 
 def test_backgrounds_and_light_of_the_world():
-    """Exact masks, dark and light skin. Light from the viewer's right is positive."""
+    """Exact masks, dark and light skin, lit by the key alone. Light from the viewer's right is positive.
+
+    On at least 21 of 24 faces: loose hair of the background's color, and a brim over the face, are read wrongly.
+    """
     world = FaceWorld(image_size=96)
-    faces = world.sample(range(4))
+    faces = world.set(world.sample(range(24)), {"light_azimuth": 60.0, "yaw": 0.0, "fill_light": 0.0, "metering": 0.0})
     for tone in (2.0, 9.0):
-        lit = world.set(faces, {"skin_tone": tone, "light_azimuth": 60.0, "yaw": 0.0})
+        lit = world.set(faces, {"skin_tone": tone})
         pictures, behind = world.render(lit), world.masks(lit)["background"]
+        right = []
         for pixels, box, mask in zip(pictures.pixels, pictures.face_boxes, behind, strict=True):
             read = reader.background_mask(pixels, box)
-            assert (read & mask).sum() / (read | mask).sum() > 0.45
-            assert pixels[read].mean() == pytest.approx(pixels[mask].mean(), rel=0.15)
             assert (reader.background_mask(pixels, box) == read).all()
-            assert reader.light(pixels, box)["side_light"] > 0.25
+            overlap = (read & mask).sum() / (read | mask).sum()
+            apart = abs(pixels[read].mean() - pixels[mask].mean())
+            right.append((overlap > 0.6, apart < 12, reader.light(pixels, box)["side_light"] > 0.3))
+        assert (np.sum(right, axis=0) >= 21).all()
