@@ -344,7 +344,7 @@ class EstimateWithTest(Estimate):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect(EstimateWithTest):
-    """An estimand, its estimate and what it rests on.
+    """An effect: what is estimated, the estimate, its interval and test.
 
     estimate, low, high: in `unit` ("proportion" in ±1); NaN with `reason` where not estimable. kind: "contrast" (`to`
     minus `origin`), "slope" (per unit) or "interaction" (see spec, which recreates it). p_adjusted: within the report's

@@ -174,7 +174,7 @@ def _results(
             *dict.fromkeys(
                 world["statement"] if s.generator.of_photographs else f"{world['name']}: {world['statement']}"
                 for world, s in zip(worlds, specs, strict=True)
-                if world["statement"] != rendered[0]["statement"]  # which the page states of its own world
+                if world["statement"] != rendered[0]["statement"]  # the page states its own world's already
                 and (s.generator.of_photographs or world["name"] != rendered[0]["name"])
             ),
         ],

@@ -349,7 +349,7 @@ def left_out_notes(left_out: Mapping[str, int], named: Mapping[str, Sequence[str
 
 
 def unnamed_people(subjects: Sequence[int]) -> list[str]:
-    """That nothing says who is on photographs of which no two show one person, in a list."""
+    """A note, in a list, that no column names people, where every photograph counts as another person."""
     if len(set(subjects)) < max(2, len(subjects)):
         return []
     return [

@@ -85,7 +85,8 @@ def _at_both_levels(document: Document, effect: Effect) -> Markup:
     if row.origin not in at or row.to not in at:
         return Markup()
     decimals = decimals_for(row.low, row.high)
-    return Markup(": {} to {}\u00a0%").format(*(at[end].number("rate", "percent", decimals) for end in (row.origin, row.to)))
+    ends = (at[end].number("rate", "percent", decimals) for end in (row.origin, row.to))
+    return Markup(": {} to {}\u00a0%").format(*ends)
 
 
 def opening(document: Document, sentences: Told) -> list[Markup]:

@@ -38,7 +38,7 @@ _KNEE = 0.0031308
 SHOULDER = 2.5
 """How late and how sharply the tone curve x / (1 + xˢ)^(1/s) bends towards white: nearly straight up to mid tones, as
 cameras are, so that faces keep the contrast of their shading. Of the family of Reinhard et al. 2002, Photographic tone
-reproduction for digital images, of which s = 1 is equation 3."""
+reproduction for digital images (its equation 3 with s = 1)."""
 
 
 @functools.lru_cache(maxsize=4)

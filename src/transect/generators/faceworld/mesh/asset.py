@@ -62,7 +62,7 @@ class Asset:
 
 @functools.cache
 def asset() -> Asset:
-    """The head that ships, read once."""
+    """The built-in head, read once."""
     file = resources.files("transect.generators.faceworld") / "facts" / FILE
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         held = {name: archive[name] for name in archive.files}
@@ -106,7 +106,7 @@ def _unpacked(held: Mapping[str, np.ndarray], name: str) -> Float[np.ndarray, ..
 
 
 def _groom(held: Mapping[str, np.ndarray], name: str) -> Groom:
-    """Each point goes on from the two before it by a stored change."""
+    """Strands from stored changes: a point continues the line through the two before it, plus its change."""
     starts, changes, roots, weights, shade, step = (
         held[f"groom_{name}_{part}"] for part in ("starts", "changes", "roots", "weights", "shade", "step")
     )

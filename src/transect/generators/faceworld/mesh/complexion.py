@@ -143,14 +143,13 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
 
 
 @remembered(KEPT, "old", "lipstick", "hair_style")
-def skin_surface(p: Values) -> Float[np.ndarray, "v 6"]:
-    """Gloss, room for the spread share of key light, lips, the inside of the mouth, and room for what is seen."""
+def skin_surface(p: Values) -> Float[np.ndarray, "v 3"]:
+    """Gloss of each vertex, and how much it belongs to the lips and to the inner mouth."""
     zone = zones()
     gloss = 0.50 + 0.45 * zone.cheek + 0.38 * zone.nose + 0.12 * zone.forehead - 0.35 * zone.socket
     gloss = gloss + (0.35 + 0.6 * p["lipstick"]) * zone.lips
     gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
-    empty = np.zeros_like(gloss)
-    return np.stack([gloss, empty, zone.lips, zone.inside, empty, np.ones_like(gloss)], 1).astype(np.float32)
+    return np.stack([gloss, zone.lips, zone.inside], 1).astype(np.float32)
 
 
 def key_of(direction: Float[np.ndarray, " 3"], normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:

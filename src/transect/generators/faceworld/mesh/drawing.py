@@ -58,7 +58,7 @@ class Drawing:
     @property
     def front(self) -> Bool[np.ndarray, "h w"]:
         """Where the head before the ears and below the hair's line is seen."""
-        faces = np.append(_ahead(), False)  # the last one for no face, -1, and for what is worn
+        faces = np.append(_ahead(), False)  # its last entry stands for no face (-1) and for worn pieces
         seen = faces[np.where(self.nearest < len(faces), self.nearest, -1)]
         return np.asarray(seen & np.isin(self.label, (shading.BARE, shading.LIPS, shading.EYE, shading.BEARD)))
 
@@ -142,7 +142,7 @@ def _columns(scene: Scene, first: int = 0) -> Float[np.ndarray, "w 21"]:
 def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes, mask: int) -> tuple[np.ndarray, Float[np.ndarray, "v 21"]]:
     """The key light's picture of depths, and columns of vertices with the shares that they see of all light.
 
-    lamp: the axes of its picture, the last of which leads towards it. mask: the kind that is worn, or 0.
+    lamp: the axes of its picture: across, up and towards it. mask: the kind that is worn, or 0.
     """
     held, count, axes = asset(), len(head.rest), np.frombuffer(lamp, np.float32).reshape(3, 3)
     casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK))
@@ -178,7 +178,7 @@ def _vertices(
     light = found[:, shading.LIGHT : shading.ALBEDO]
     light *= ambient
     found[:count, shading.ALBEDO : shading.SURFACE] = skin_colors(p, colors.skin, colors.hair, seed)
-    found[:count, [15, 17, 18]] = skin_surface(p)[:, [0, 2, 3]]
+    found[:count, [15, 17, 18]] = skin_surface(p)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
         light[eye] = ambient[eye].mean(0) * 0.75

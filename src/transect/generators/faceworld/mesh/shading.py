@@ -17,7 +17,7 @@ NOTHING, BARE, LIPS, EYE, HAIR, CLOTH, HEADWEAR, SPECTACLES, RING, BEARD, MASKED
 """What a pixel of the drawing shows. Lips: and what is between them."""
 
 _SCATTERED, _STEP = 512, np.float32(1 / 24)
-"""Width of the tile of relief, whose whole values are so many steps: in bytes it fits a core's cache."""
+"""Width in cells of the relief's tile, and steps per unit of height: stored in bytes it fits a core's cache."""
 
 
 @functools.cache

@@ -170,7 +170,7 @@ _CLEARANCE, _AXIS = 0.05, np.array([0.0, 0.0, -0.9])
 def face_mask(rest: Float[np.ndarray, "v 3"], kind: int = 1, seed: int = 0) -> Piece:
     """A mask from the bridge of the nose to under the chin, moved with the head under it.
 
-    kind: index of FACE_MASKS. The cloth's color is the seed's, from a stream of its own.
+    kind: index of FACE_MASKS. The seed sets the cloth's color, by random numbers used for nothing else.
     """
     mesh, near, weights = _mask(kind)
     points = mesh.points + ((rest - asset().mean)[near] * weights[..., None]).sum(1).astype(np.float32)
@@ -198,7 +198,7 @@ def beside_mask(kind: int) -> Float[np.ndarray, " v"]:
 
 @functools.cache
 def _mask(kind: int) -> tuple[Piece, Int32[np.ndarray, "w 8"], Float[np.ndarray, "w 8"]]:
-    """The mask on the mean head, and the vertices of the face with which each of its points moves."""
+    """The mask on the mean head, and the face's vertices that each of its points follows."""
     skin = asset().mean[_face()]
     cloth, tint = _mask_cloth(kind, skin)
     grid = cloth.reshape(_DOWN, _ACROSS, 3)
