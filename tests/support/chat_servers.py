@@ -66,7 +66,7 @@ def answer_of(preset, text="Yes.", sent=50, received=2):
 
 
 def write_chat(
-    folder, server_url, preset="openai-chat", *, request="", limits="", more="", timeout=1.0, name="vlm.toml"
+    folder, server_url, preset="openai-chat", *, request="", limits="", more="", timeout=20.0, name="vlm.toml"
 ):
     """The file of a model behind a server; its secret is in the headers, where the interface has headers."""
     root = server_url.removesuffix("/detect")

@@ -127,16 +127,19 @@ headers = {{ Authorization = "Bearer ${{ACME_KEY}}" }}
 [limits]
 first_wait = 0.01
 longest_wait = 2.0
-timeout = 1.0
+timeout = {timeout}
 {limits}
 {more}
 """
 
 
-def write(folder, url, *, task="binary", response='score = "score"', limits="", more="", name="acme.toml"):
-    """A target's file for a server."""
+def write(
+    folder, url, *, task="binary", response='score = "score"', limits="", more="", timeout=20.0, name="acme.toml"
+):
+    """A target's file for a server. timeout: seconds, by default longer than a busy machine ever stalls."""
     path = folder / name
-    path.write_text(TOML.format(url=url, task=task, response=response, limits=limits, more=more))
+    whole = {"url": url, "task": task, "response": response, "timeout": timeout, "limits": limits, "more": more}
+    path.write_text(TOML.format(**whole))
     return path
 
 

@@ -49,12 +49,12 @@ def test_ten_thousand_images_are_accounted_for_within_the_budget(tmp_path, caplo
     images, texts = Images(different(IMAGES)), []
     with serving(answer) as server:
         limits = LIMITS.replace("attempts", "# attempts")
-        with asking(tmp_path, server.url, limits=limits, more="[budget]\ncalls = 4000") as target:
+        with asking(tmp_path, server.url, limits=limits, timeout=1.0, more="[budget]\ncalls = 4000") as target:
             with pytest.raises(BudgetSpent, match="budget spent: 4000 of 4000 calls are made") as stop:
                 target.predict(images)
             texts.append(str(stop.value))
         assert len(server.requests) == 4000
-        with asking(tmp_path, server.url, limits=LIMITS, more="[budget]\ncalls = 30000") as target:
+        with asking(tmp_path, server.url, limits=LIMITS, timeout=1.0, more="[budget]\ncalls = 30000") as target:
             answers = target.predict(images)
             store, spent = target.ledger.path, target.ledger.spent().calls
     assert len(answers) == IMAGES
