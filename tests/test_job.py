@@ -92,9 +92,9 @@ def test_what_is_hidden_is_in_no_json():
 @pytest.mark.parametrize(
     ("stated", "kind", "message"),
     [
-        ({"ink": Ink(drops=0)}, BadInput, "--ink-drops: expected at least 1, got 0"),
-        ({"ink": Ink(drops=["smile"])}, BadInput, "--ink-drops: expected a whole number, got ['smile']"),
-        ({"ink": Ink(drops=True)}, BadInput, "--ink-drops: expected a whole number, got True"),
+        ({"ink": Ink(drops=0)}, BadInput, "drops: expected at least 1, got 0"),
+        ({"ink": Ink(drops=["smile"])}, BadInput, "drops: expected a whole number, got ['smile']"),
+        ({"ink": Ink(drops=True)}, BadInput, "drops: expected a whole number, got True"),
         ({"ink": Ink(color="bleu")}, UnknownName, "unknown color 'bleu': did you mean blue?"),
     ],
 )

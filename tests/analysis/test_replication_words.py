@@ -37,12 +37,12 @@ def test_findings_in_words(snapshot):
     """Of .10 and .25 with errors .02 and .10 the difference has error .102: its 90 % interval ends at .15 + 1.645 × .102."""
     none, sure, exact = (0.001, 0.002), (0.10, 0.02), (0.10, 0.005)
     cases = {
-        "same direction": (concluded(("drawn", [sure]), ("photos", [(0.25, 0.10)])), "31.8 points at most"),
+        "same direction": (concluded(("drawn", [sure]), ("photos", [(0.25, 0.10)])), "32 points at most"),
         "opposite directions": (
             concluded(("drawn", [sure]), ("photos", [(-0.08, 0.02)]), margin=0.05), "differs, 1 of these in opposite",
         ),
         "agrees": (concluded(("drawn", [none]), ("photos", [(-0.001, 0.002)])), "seen in 0 of 2 worlds"),
-        "replicates": (concluded(("drawn", [exact]), ("photos", [exact])), "differ by less than 2.0 points"),
+        "replicates": (concluded(("drawn", [exact]), ("photos", [exact])), "differ by less than 2 points"),
     }  # fmt: skip
     lines = []
     for name, (numbers, key) in cases.items():

@@ -13,8 +13,7 @@ from transect.records import Attribute, Design
 from transect.runs import capabilities
 
 _BACKGROUND: Final = (
-    "--photographs and --mask: expected --latents FILE, whose photographs keep their background, got none; give it, or "
-    "leave them out"
+    "--photographs and --mask need --latents FILE, whose photographs keep their background; give it, or leave them out"
 )
 
 

@@ -94,12 +94,12 @@ def _photographs(source: str, image_size: int | None, population: str | Path, de
 
     for option, value, only in (("population", population, "balanced"), ("device", device, "cpu")):
         if str(value) != only:
-            raise BadInput(f"--{option} does not apply to photographs, got {value}; leave it out")
+            raise BadInput(f"`{option}` does not apply to photographs, got {value}; leave it out")
     reader, colon, place = source.partition(":")
     if not (reader and colon and place):
         lacks = "path" if colon else "reader"
         raise BadInput(
-            f"--generator photographs:{source}: expected photographs:READER:PATH, got no {lacks}; give both, as in"
+            f"photographs:{source}: expected photographs:READER:PATH, got no {lacks}; give both, as in"
             " photographs:folder:faces"
         )
     source, marks = _option_of(source, "marks", "a finder's name")
@@ -107,7 +107,7 @@ def _photographs(source: str, image_size: int | None, population: str | Path, de
     try:
         tone_steps = float(steps or TONE_STEPS)
     except ValueError:
-        raise BadInput(f"tone_steps: expected a number of tones, got {steps!r}; change it") from None
+        raise BadInput(f"tone_steps: expected a number of tones, got {steps!r}; for example {TONE_STEPS:g}") from None
     return Photographs(source, image_size=image_size, marks=marks or "network", tone_steps=tone_steps)
 
 

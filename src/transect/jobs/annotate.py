@@ -25,7 +25,7 @@ from transect.annotation.sources import FILE, Pictures, check_place, home_of, is
 from transect.console.options import Json, with_options
 from transect.errors import BadInput
 from transect.job import AnyJob, Content, Finished, Job, Option, function, name_of
-from transect.options import asked, check
+from transect.options import asked, check, named_in_python
 from transect.ratings.rating_tables import parse_rules
 from transect.reports.columns import Table
 from transect.runs.human_answers import JudgeAgreement
@@ -161,7 +161,7 @@ class AnnotationProject(Result):
         """
         studies = self.studies()
         if empty := [study.name for study in studies if not study.rated] or ([] if studies else [str(self.run)]):
-            raise BadInput(f"{', '.join(empty)}: expected images with answers from raters, found none; have them rated")
+            raise BadInput(f"{', '.join(empty)}: no answers from raters; have them rated")
         entries = {
             study.name: StudyValidation.of_run(
                 rater_validation.of_generator(study, condition, quality, gates),
@@ -248,7 +248,7 @@ class AnnotationProject(Result):
         for place, of_place in rated.items():
             name = Path(place).name if names.count(Path(place).name) == 1 else place
             if not any(study.rated for study in of_place):
-                raise BadInput(f"--beside {place}: expected answers from raters, found none yet; collect answers")
+                raise BadInput(f"--beside {place}: no answers from raters yet; collect answers")
             sets |= {
                 f"{name} {study.name}" if len(of_place) > 1 else name: study.rated for study in of_place if study.rated
             }
@@ -768,3 +768,8 @@ COMMANDS: Final[Mapping[str, type[AnyJob] | Callable[..., None]]] = {
     "same-person": AnnotateSamePerson,
     "judge": AnnotateJudge,
 }
+
+for _name, _method in [*vars(AnnotationProject).items()]:
+    if callable(_method) and not _name.startswith("_"):
+        _jobs = [each for each in COMMANDS.values() if isinstance(each, type)]
+        setattr(AnnotationProject, _name, named_in_python(*_jobs)(_method))

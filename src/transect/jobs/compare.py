@@ -14,7 +14,6 @@ from markupsafe import Markup
 
 from transect.analysis.compared.comparing import compare_runs
 from transect.analysis.compared.conclusions import (
-    CALLED,
     MARKS,
     MOST,
     CompareNumbers,
@@ -25,6 +24,7 @@ from transect.analysis.compared.conclusions import (
     Row,
     amount,
     associations,
+    called,
     compared,
     left,
     level_words,
@@ -246,7 +246,7 @@ def _differ(row: DifferingAnswers) -> str:
     """How many images differ, which way."""
     both = row.only_reference + row.only_model
     head = f"{row.model} and {row.reference} differ on {both:,} of {counted(row.images, 'image')}"
-    done = CALLED.get(row.outcome)
+    done = called(row.outcome, row.task)
     if done is None:
         words = f"the {spaced(row.outcome)} of {row.model} is larger on {row.only_model:,}"
         return f"{head}: {words}, that of {row.reference} on {row.only_reference:,}."
@@ -259,7 +259,7 @@ def _differ(row: DifferingAnswers) -> str:
 def _larger(image: DifferingImage) -> str:
     """Whose outcome is the larger on an image."""
     larger = image.model if image.of_model > image.of_reference else image.reference
-    done = CALLED.get(image.outcome)
+    done = called(image.outcome, image.task)
     return f"Only {larger} {done}" if done else f"{spaced(image.outcome).capitalize()} of {larger} is the larger"
 
 
@@ -306,7 +306,7 @@ def _counts(numbers: CompareNumbers) -> Table[DifferingAnswers]:
     reference = "the baseline" if len(groups) > 1 else next(iter(groups))
     columns: list[Column[DifferingAnswers]] = [
         Column("model", lambda row: _named(numbers, row)),
-        Column("outcome", lambda row: outcome_words(row.outcome)),
+        Column("outcome", lambda row: outcome_words(row.outcome, task=row.task)),
         Column("study", "study"),
         Column("images of both", "images", "count"),
         Column(f"{reference} is higher", "only_reference", "count"),

@@ -43,7 +43,7 @@ from transect.reports import builder
 from transect.reports.answer_picture import MOST
 from transect.reports.blocks import Block, Dots, Facts, Heading, Paragraph, Part, Plot, Plots, Secondary, TextTable
 from transect.reports.builder import data_address
-from transect.reports.columns import Column, Table, shown
+from transect.reports.columns import Column, Table, in_percent, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.maps import MAP_HEIGHT, Field, Frame, heat_map
 from transect.reports.drawing.svg import Tick, joined, tag
@@ -317,8 +317,8 @@ REGIONS: Final[Sequence[Column[Region]]] = (
 )
 
 
-def _percent(one: Estimate) -> str:
-    text = shown(one, "percent interval")
+def _percent(one: Estimate, least: int = 1) -> str:
+    text = in_percent(one, 100, least=least)
     return text if math.isnan(one.estimate) else f"{text} %"
 
 
@@ -357,7 +357,7 @@ def _answer(numbers: SearchNumbers) -> Iterator[str]:
 def _said(where: str, verb: str, one: Region | OverallRate, images: str) -> str:
     if math.isnan(one.rate):
         return f"{where} {verb} an unknown share of images: {one.reason}."
-    return f"{where} {verb} {_percent(_estimate(one))} of {images}."
+    return f"{where} {verb} {_percent(_estimate(one), least=0)} of {images}."
 
 
 def _counted(numbers: SearchNumbers) -> Iterator[str]:
