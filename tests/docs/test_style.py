@@ -31,6 +31,10 @@ PHRASES = {
     "as far as they lie": r"spread as far as they lie",
     "that several worlds share": r"effects that several worlds share: ",
     "for what is none": r"\bfor what is none\b",
+    "far apart (of failures)": r"[Ff]ailures far apart by",
+    "each of another subject": r"each of another subject",
+    "an onlooker": r"appearances as an onlooker sees them, never",
+    "things that ship": r"\b(rules|words|sets) that ship\b",
     "an empty remedy": r"got [^;]*; (change|fix|correct) (it|them)(?=$|[ |]+\w* ?got)",
     "got others": r"\bgot others\b",
     "is of (for what an option applies to)": r"--[a-z-]+ is of\b",
@@ -39,6 +43,7 @@ PHRASES = {
 """The constructions of the guide's last table, as patterns."""
 WORDS = (
     r"\bin silence\b|\bafresh\b|\bof its own\b|\bmend(s|ed|ing)?\b|\bgoes on\b|\bso many\b|\bas it has it\b|\bbeside\b"
+    r"|\bthat ships?\b|\bon the picture\b|\bturned round\b|\bnear to\b|\bof which are\b"
 )
 """Words that read translated, which the pages for users do without."""
 FOR_USERS = sorted(

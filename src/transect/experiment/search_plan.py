@@ -182,7 +182,7 @@ class SearchOptions:
         str,
         Option(
             "For models that answer in words, what counts as a failure: refusal (default without --truth), hedge, "
-            "unreadable, answer, error, option:NAME or code:NAME, in half of an image's wordings or more.",
+            "unreadable, answer, error, option:NAME or code:NAME, in at least half of an image's wordings.",
             opens="value",
         ),
     ] = ""

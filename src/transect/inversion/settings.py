@@ -49,7 +49,7 @@ class EncodeOptions:
     ] = None
     heads: Annotated[
         Path | None,
-        Option("LPIPS's linear heads for VGG16; without, all channels weigh the same.", opens="model"),
+        Option("LPIPS's linear heads for VGG16; without them all channels weigh the same.", opens="model"),
     ] = None
     engine: EngineSettings = field(default_factory=EngineSettings)
 

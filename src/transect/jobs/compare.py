@@ -60,11 +60,11 @@ _METHOD: Final = (
     "Only images that both models answered are compared. A rate is the mean over subjects: each counts equally, "
     "however many images it has. Intervals and tests are by subject: a subject's answers of both models are one pair. "
     "A gap is the size of an effect; that of the model is compared with that of the baseline through the difference "
-    "and the sum of both effects, each with half of the error, so that its interval holds whatever their signs, and is "
-    "a little wide. p is of sign-flip tests (of gaps between groups of observed images, the level at which the "
+    "and the sum of both effects, each with half of the error, so its interval holds whatever their signs, and is "
+    "slightly too wide. p is of sign-flip tests (of gaps between groups of observed images, the level at which the "
     "interval ends at 0), corrected over all rates and gaps of this page (Holm), and over all details. No difference "
     "larger than the margin is shown by 90 % intervals, for each comparison by itself and not corrected over the page. "
-    "The conclusions in compare.json also have an interval that allows for their being picked. A smaller gap counts as "
+    "The conclusions in compare.json also have an interval that allows for their selection. A smaller gap counts as "
     "better, and of errors a lower rate; gaps on the attribute that the truth is about are not judged."
 )
 

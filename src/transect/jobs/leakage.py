@@ -124,8 +124,8 @@ class Leakage(Job[LeakageNumbers]):
     protected: Annotated[
         str | Sequence[str],
         Option(
-            "Column of the protected attribute, with any number of classes; several between commas: each, together, "
-            "and one within the levels of another.",
+            "Column of the protected attribute. Several, separated by commas, are measured alone, together, and each "
+            "within the levels of the others.",
             str,
             read=parse_columns,
             opens="value",
@@ -175,8 +175,8 @@ class Leakage(Job[LeakageNumbers]):
     attacker: Annotated[
         str | Sequence[str],
         Option(
-            "bayes, logistic, trees, mlp, mlp-4, … or auto: the best of several, cross-fitted. Several between commas, "
-            "or all: side by side; the first gives the headline.",
+            "bayes, logistic, trees, mlp, mlp-4, … or auto: the best of several, cross-fitted. Of several, separated "
+            "by commas, or all, the first gives the headline.",
             str,
             opens="value",
         ),

@@ -128,11 +128,9 @@ class Match(Job[MatchNumbers]):
         "greedy"
     )
     metric: Annotated[Metric, Option("euclidean, standardized or mahalanobis.")] = "euclidean"
-    exact: Annotated[
-        str | Sequence[str], Option("Column in which the images of a pair are equal; repeatable.", opens="value")
-    ] = ()
+    exact: Annotated[str | Sequence[str], Option("Match exactly on this column; repeatable.", opens="value")] = ()
     caliper: Annotated[
-        float | None, Option("Largest distance of a pair; propensity: in standard deviations of log odds.")
+        float | None, Option("Largest distance within a pair; with propensity, in standard deviations of log odds.")
     ] = None
     identity: Annotated[str | None, Option("Column of identities; each is in at most one pair.", opens="value")] = None
     covariates: Annotated[

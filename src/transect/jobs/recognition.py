@@ -154,7 +154,7 @@ class RecognitionOptions:
     landmarks: Annotated[
         str | None,
         Option(
-            "Column of the faces' landmarks, x and y in pixels of the picture in turn, 5 or 68 points; for models "
+            "Column of the faces' landmarks, alternating x and y in pixels, 5 or 68 points; for models "
             "whose preprocessing aligns faces.",
             opens="value",
         ),

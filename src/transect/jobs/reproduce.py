@@ -157,7 +157,7 @@ class Reproduce(Job[ReproduceNumbers]):
     ] = ()
     budget: Annotated[
         int | None,
-        Option("Most calls to each target that counts them; default: do not ask these targets."),
+        Option("Maximum number of calls to each target that counts them; default: do not ask these targets."),
     ] = None
     files: Annotated[
         Sequence[str] | Mapping[str, str | Path],

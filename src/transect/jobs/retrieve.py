@@ -126,7 +126,7 @@ class Retrieve(Job[RetrieveNumbers]):
     allow_download: Annotated[
         bool,
         Option(
-            "Download the model of hf:ID where it is not in the local cache.",
+            "Download the model of hf:ID if it is not in the local cache.",
             names=("--allow-download/--no-download",),
             panel="Model",
         ),

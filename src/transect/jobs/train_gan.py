@@ -109,11 +109,15 @@ class TrainGan(Job[GanNumbers]):
     ] = None
     images: Annotated[
         int,
-        Option("Images shown in all; a larger number resumes a training of stylegan2, or with --grow.", least=1),
+        Option(
+            "Total number of images shown; a larger number resumes a training of stylegan2, or with --grow.", least=1
+        ),
     ] = 1_000_000
     count: Annotated[
         int | None,
-        Option("Pictures that FaceWorld draws; default as many as are shown, at most 50,000. Of a data set all."),
+        Option(
+            "Pictures that FaceWorld draws; default as many as are shown, at most 50,000. A data set is used whole."
+        ),
     ] = None
     population: Population = "balanced"
     conditions: Annotated[

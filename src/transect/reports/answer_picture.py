@@ -103,7 +103,9 @@ def _plot(rows: Sequence[Judged], change: str, name: str, key: Markup) -> DotPlo
     ticks = svg.ticks_across(scale, effect_style(rows[0].unit) == "points")
     drawn = []
     for place, row in enumerate(rows):
-        told = row.said or estimates.told(row.mark, f"{_crosses(row)}: {row.verdict}")
+        told = row.said or estimates.told(
+            row.mark, f"{_crosses(row)}: {row.verdict.replace('cannot tell', 'inconclusive')}"
+        )
         title = Markup("{}, {}").format(row.about, row.detail).striptags()
         track = estimates.judged_row(f"{name}-{place}", title, told, row.mark, row.verdict, scale, ticks, row.margin)
         label = Markup('<b>{}</b> <span class="change">{}</span>').format(row.about, row.detail)
