@@ -520,11 +520,10 @@ def _picture(numbers: RecognitionNumbers) -> list[Block]:
     return picture(rows, meanings, "Largest difference between groups with its 95 % interval")
 
 
-def _said(found: Estimate) -> tuple[str, str, str]:
+def _said(found: Estimate) -> list[str]:
     """The estimate and the ends of its interval in percent, as a sentence prints them."""
     digits = decimals_for(found.low, found.high)
-    estimate, low, high = (decimals(100 * end, digits) for end in (found.estimate, found.low, found.high))
-    return estimate, low, high
+    return [decimals(100 * end, digits) for end in (found.estimate, found.low, found.high)]
 
 
 def _sentences(numbers: RecognitionNumbers) -> Iterator[Markup]:
@@ -693,11 +692,9 @@ def _rate_plot(numbers: RecognitionNumbers, place: int, rate: RateName) -> DotPl
     label = Markup('{} <span class="change">{}</span>')
     drawn = [(label.format(group, TITLES[name]), found, name == "matched") for group, name, found in rows]
     axis = [found for _, _, found in rows]
-    return dot_plot(tag("strong", _AXES[rate]), f"rate-{place}-{rate}", drawn, _shown, axis, "")
-
-
-def _shown(rate: Estimate) -> str:
-    return shown(rate, "percent interval")
+    return dot_plot(
+        tag("strong", _AXES[rate]), f"rate-{place}-{rate}", drawn, partial(shown, form="percent interval"), axis, ""
+    )
 
 
 def _enrolment_table(numbers: RecognitionNumbers) -> Table[EnrolmentNumbers]:

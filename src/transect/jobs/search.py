@@ -484,12 +484,19 @@ def _map_column(one: AttributeMap, column: int) -> Column[int]:
     return Column(heading, lambda row: f"{one.failures[row][column]} of {one.calls[row][column]}", "figure")
 
 
+_MOST_CONDITIONS: Final = 40
+"""Rows of the table of errors that stand on the first page."""
+
+
 def _errors(numbers: SearchNumbers) -> Iterator[Block]:
     errors = numbers.errors
     if errors is None or not errors.samples[0].rows:
         return
+    table = _error_table(errors)
     yield Paragraph(_ERRORS)
-    yield _error_table(errors)
+    if len(table.records) > _MOST_CONDITIONS:
+        yield Paragraph(f"The table of {len(table.records)} conditions is on the page of all numbers.")
+    yield Secondary([table]) if len(table.records) > _MOST_CONDITIONS else table
     if numbers.faces:
         heading, seen, named = _FACES[numbers.outcome in ERRORS]
         yield Heading(f"Mean faces {heading}")
