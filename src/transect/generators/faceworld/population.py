@@ -381,7 +381,7 @@ def _build(text: str, where: str) -> Population:
     mechanisms = {**caused, **parsed.mechanisms}
     missing = [name for name in NAMES if name not in marginals]
     if missing:
-        raise BadInput(f"{where}: marginals: expected every attribute, {', '.join(missing)} missing; add them")
+        raise BadInput(f"{where}: marginals: {', '.join(missing)} missing; add them")
     return Population(
         name=parsed.name,
         description=parsed.description,
