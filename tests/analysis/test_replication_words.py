@@ -76,3 +76,12 @@ def test_worlds_that_agree_by_themselves_and_not_after_correction_are_said_to():
     assert {(each.verdict, each.within) for each in found} == {("same direction", True)}
     assert "but not after correction for all effects on this page" in found[0].text
     assert {each.verdict for each in concluded(("drawn", exact[:5]), ("photos", exact[:5])).findings} == {"replicates"}
+
+
+def test_a_detectors_answer_is_a_detection():
+    one, other = (
+        replace(each, effects=tuple(replace(effect, task="detection") for effect in each.effects))
+        for each in (world("drawn", (0.10, 0.02)), world("photos", (0.10, 0.02), at=1))
+    )
+    (finding,) = replicated([one, other], {"answer": 0.5}).findings
+    assert "on the detection rate" in finding.text
