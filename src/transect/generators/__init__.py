@@ -49,8 +49,8 @@ def load(
     """The generator of that name, of a network's safetensors file, diffusers:FILE.toml, or photographs:READER:PATH.
 
     image_size: pixels (FaceWorld: 128 by default; a network has its own; photographs are resized). population: for
-    FaceWorld, a shipped name or the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on; not of
-    photographs, which have neither. A StyleGAN2's file and the
+    FaceWorld, a built-in name or the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on; not
+    of photographs, which have neither. A StyleGAN2's file and the
     reference take options: file.safetensors?label=3&truncation=0.7&noise=none, the class of a conditional network,
     from 1 (all its variety) down to 0 (its average), and const, none or seed. Raises UnknownName (generator,
     population, option) and BadInput (another file, another size than the network's, device, population's file, value

@@ -67,7 +67,7 @@ class RaterReport:
 class AnnotationProject(Result):
     """The annotation of images: a database of questions, raters and answers, which every method opens and closes.
 
-    run: where the images are, as `annotate` takes it. questions: names of shipped questions or TOML files; they are
+    run: where the images are, as `annotate` takes it. questions: names of built-in questions or TOML files; they are
     fixed when the database is created. database: a file or postgresql://user@host/name; None: annotation.sqlite in
     `home`. photographs: of an inversion, what was inverted; kept in the database.
     """
@@ -295,7 +295,7 @@ def annotate(
     """The annotation of images: its questions, its raters and their answers.
 
     run: a run folder (of an audit, an inversion or encoding, or a data set that `render` wrote), a folder of studies, a
-    folder of images, a data set as READER:PATH, or as texts:RUN the texts that a judge coded. questions: shipped ones
+    folder of images, a data set as READER:PATH, or as texts:RUN the texts that a judge coded. questions: built-in ones
     (paper, monk, pairs, same-person, quality, edits) or TOML files; by default "paper". They are fixed when
     the first method that needs the database creates it. database: a file or postgresql://user@host/name; by default
     annotation.sqlite in annotations/ of a run folder, or, for other images, in annotations-NAME/ of the current folder.

@@ -367,7 +367,7 @@ class Population:
 
 
 def load_population(name_or_path: str | Path) -> Population:
-    """The shipped population of that name, or the one written in a TOML file."""
+    """The built-in population of that name, or the one written in a TOML file."""
     return _build(*toml_files.shipped_or_file(name_or_path, SHIPPED, "population", "populations", __package__))
 
 

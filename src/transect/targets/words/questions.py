@@ -415,7 +415,7 @@ class QuestionFile(_Table):
 def load(name: str | Path) -> QuestionSet:
     """The questions of a built-in set, by its name, or of a TOML file.
 
-    Raises UnknownName (neither shipped nor a file) and BadInput, in one line with file, line and key.
+    Raises UnknownName (neither built-in nor a file) and BadInput, in one line with file, line and key.
     """
     text, where = toml_files.shipped_or_file(name, SHIPPED, "questions", "shipped", __package__)
     called = str(name) if str(name) in SHIPPED else Path(name).stem
