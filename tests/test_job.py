@@ -10,8 +10,10 @@ import pyarrow as pa
 import pytest
 import typer
 from markupsafe import Markup
+from PIL import Image
 from typer.testing import CliRunner
 
+import transect
 from transect.console.options import Command
 from transect.errors import BadInput, UnknownName
 from transect.job import Content, Job, Option, Out, command, function, rerun, schema
@@ -92,9 +94,9 @@ def test_what_is_hidden_is_in_no_json():
 @pytest.mark.parametrize(
     ("stated", "kind", "message"),
     [
-        ({"ink": Ink(drops=0)}, BadInput, "--ink-drops: expected at least 1, got 0"),
-        ({"ink": Ink(drops=["smile"])}, BadInput, "--ink-drops: expected a whole number, got ['smile']"),
-        ({"ink": Ink(drops=True)}, BadInput, "--ink-drops: expected a whole number, got True"),
+        ({"ink": Ink(drops=0)}, BadInput, "drops: expected at least 1, got 0"),
+        ({"ink": Ink(drops=["smile"])}, BadInput, "drops: expected a whole number, got ['smile']"),
+        ({"ink": Ink(drops=True)}, BadInput, "drops: expected a whole number, got True"),
         ({"ink": Ink(color="bleu")}, UnknownName, "unknown color 'bleu': did you mean blue?"),
     ],
 )
@@ -113,13 +115,34 @@ def test_errors_name_options_on_the_command_line_and_arguments_in_python(raised,
         raise BadInput(told)
 
     monkeypatch.setattr(PrintWords, "compute", fail)
-    with pytest.raises(BadInput) as in_python:
-        function(PrintWords)(["a"])
-    assert str(in_python.value) == "drops: expected 1, got 2 with `model`; run: transect match --model X"
+    for call in (function(PrintWords), lambda words: PrintWords(words).result()):
+        with pytest.raises(BadInput) as in_python:
+            call(["a"])
+        assert str(in_python.value) == "drops: expected 1, got 2 with `model`; run: transect match --model X"
     app = typer.Typer()
     app.command(cls=Command)(command(PrintWords))
     typed = CliRunner().invoke(app, ["a"])
     assert str(typed.exception) == "--ink-drops: expected 1, got 2 with --model; run: transect match --model X"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda _: transect.Limits(timeout=-1), "timeout: expected a finite number of seconds"),
+        (lambda _: transect.EngineSettings(workers=0), "workers: expected 1 or more, got 0"),
+        (lambda faces: transect.annotate(faces).invite(0), "raters: expected 1 to 10,000, got 0"),
+        (
+            lambda faces: transect.annotate(faces).export(kind="pairs"),
+            "`kind` pairs applies to an inversion served with `photographs`",
+        ),
+    ],
+)
+def test_errors_of_settings_and_of_a_project_name_arguments(call, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Image.new("RGB", (40, 40)).save(tmp_path / "face.png")
+    with pytest.raises(BadInput) as found:
+        call(tmp_path)
+    assert str(found.value).startswith(message)
 
 
 def test_a_text_of_the_command_line_becomes_the_field():

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from transect.attacks import Estimate, LabelledData, Settings, analyse, dataset_leakage
+from transect.attacks import LabelledData, LeakageEstimate, Settings, analyse, dataset_leakage
 from transect.attacks.attackers import Bayes
 from transect.attacks.attackers.networks import Mlp
 from transect.attacks.tables import labelled_data, read_labels
@@ -64,20 +64,20 @@ def noise_rows(file: Path, rounds: int) -> list[Sequence[str]]:
     data, rows = read(file, None, train_only=True), []
     for noise in ("flips", "replacement", "frequency"):
         level = analyse(data, Bayes(), noise=noise, f1=[F1]).levels[0]
-        cells = [noise, f"{level.rate:.4f}", f"{level.f1_measured:.1f}", _interval(level.leakage)]
+        cells = [noise, f"{level.rate:.4f}", f"{level.f1_measured:.1f}", _interval(level)]
         if rounds:
             fought = analyse(data, Mlp(), noise=noise, f1=[F1], settings=protocol(rounds)).levels[0]
-            cells.append(_spread(fought.leakage))
+            cells.append(_spread(fought))
         rows.append(cells)
     return rows
 
 
-def _spread(found: Estimate) -> str:
+def _spread(found: LeakageEstimate) -> str:
     """Mean and SD over rounds, as the paper prints them."""
     return f"{found.estimate:.2f}" + (f" ± {found.sd:.2f}" if found.sd == found.sd else "")
 
 
-def _interval(found: Estimate) -> str:
+def _interval(found: LeakageEstimate) -> str:
     return f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 

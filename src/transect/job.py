@@ -92,6 +92,8 @@ class Job(ABC, Generic[Numbers]):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.NUMBERS = next(kind for base in cls.__orig_bases__ for kind in typing.get_args(base))  # type: ignore[attr-defined]
+        if "__post_init__" in vars(cls):
+            cls.__post_init__ = options.names_fields(cls.__post_init__)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         options.check(self)
@@ -120,6 +122,7 @@ class Job(ABC, Generic[Numbers]):
         return 0
 
     @final
+    @options.names_fields
     def result(self) -> Finished[Numbers]:
         """The numbers, and all that is made of them."""
         return Finished(self.compute(), self)

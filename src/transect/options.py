@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar, final
+from typing import Any, Final, Literal, ParamSpec, TypeVar, final
 
 from transect.errors import BadInput, TransectError, UnknownName
 
+P = ParamSpec("P")
 R = TypeVar("R")
 _ARGUMENTS: Final = re.compile(r"^\w+(?=: )|`\w+`")
 _BEGIN_OPTION: Final = re.compile(r"^--[a-z-]+(?=: )")
@@ -156,20 +157,33 @@ def asked(kind: type[R], given: Mapping[str, object]) -> R:
 
 def check(record: object) -> None:
     """Raises BadInput or UnknownName for a value of an option that it may not have."""
-    for setting in settings(type(record)):
-        setting.check(setting.of(record))
+    with named_in_python(type(record)):
+        for setting in settings(type(record)):
+            setting.check(setting.of(record))
 
 
 @contextmanager
-def named_in_python(kind: type[object]) -> Iterator[None]:
-    """Errors name the fields of this record where they would name its options: `false_match_rate`."""
-    names = {setting.shown: setting.name for setting in settings(kind) if not setting.option.argument}
+def named_in_python(*kinds: type[object]) -> Iterator[None]:
+    """Errors name the fields of these records where they would name their options: `false_match_rate`."""
     try:
         yield
     except TransectError as error:
+        known = (setting for kind in kinds for setting in settings(kind) if not setting.option.argument)
+        names = {setting.shown: setting.name for setting in known}
         error.rename(_BEGIN_OPTION, names)
         error.rename(_OPTIONS, {shown: f"`{name}`" for shown, name in names.items()})
         raise
+
+
+def names_fields(method: Callable[P, R]) -> Callable[P, R]:
+    """A method of a record whose errors name the fields of the record, which a command names as options again."""
+
+    @functools.wraps(method)
+    def call(*given: P.args, **named: P.kwargs) -> R:
+        with named_in_python(type(given[0])):
+            return method(*given, **named)
+
+    return call
 
 
 @contextmanager

@@ -37,12 +37,12 @@ def test_findings_in_words(snapshot):
     """Of .10 and .25 with errors .02 and .10 the difference has error .102: its 90 % interval ends at .15 + 1.645 × .102."""
     none, sure, exact = (0.001, 0.002), (0.10, 0.02), (0.10, 0.005)
     cases = {
-        "same direction": (concluded(("drawn", [sure]), ("photos", [(0.25, 0.10)])), "31.8 points at most"),
+        "same direction": (concluded(("drawn", [sure]), ("photos", [(0.25, 0.10)])), "32 points at most"),
         "opposite directions": (
             concluded(("drawn", [sure]), ("photos", [(-0.08, 0.02)]), margin=0.05), "differs, 1 of these in opposite",
         ),
         "agrees": (concluded(("drawn", [none]), ("photos", [(-0.001, 0.002)])), "seen in 0 of 2 worlds"),
-        "replicates": (concluded(("drawn", [exact]), ("photos", [exact])), "differ by less than 2.0 points"),
+        "replicates": (concluded(("drawn", [exact]), ("photos", [exact])), "differ by less than 2 points"),
     }  # fmt: skip
     lines = []
     for name, (numbers, key) in cases.items():
@@ -76,3 +76,12 @@ def test_worlds_that_agree_by_themselves_and_not_after_correction_are_said_to():
     assert {(each.verdict, each.within) for each in found} == {("same direction", True)}
     assert "but not after correction for all effects on this page" in found[0].text
     assert {each.verdict for each in concluded(("drawn", exact[:5]), ("photos", exact[:5])).findings} == {"replicates"}
+
+
+def test_a_detectors_answer_is_a_detection():
+    one, other = (
+        replace(each, effects=tuple(replace(effect, task="detection") for effect in each.effects))
+        for each in (world("drawn", (0.10, 0.02)), world("photos", (0.10, 0.02), at=1))
+    )
+    (finding,) = replicated([one, other], {"answer": 0.5}).findings
+    assert "on the detection rate" in finding.text

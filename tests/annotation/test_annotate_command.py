@@ -73,14 +73,14 @@ def test_an_import_that_is_refused_begins_nothing(tmp_path, address):
     unknown.write_text("id,question,rater,answer\n0-0000,smile,ada,no\n7-0000,smile,ada,no\n")
     asked = [questions]
     for file, given, reason in (
-        (tmp_path / "none.csv", asked, "expected a file, found none"),
+        (tmp_path / "none.csv", asked, "no such file"),
         (table, ["monk"], "unknown question 'smile'"),
         (unknown, asked, "expected answers about this run's images"),
         (table, [str(tmp_path / "none.toml")], "unknown questions"),
     ):
         with pytest.raises(TransectError, match=reason):
             AnnotateImport(folder, file, database=str(address), questions=given).compute()
-        with pytest.raises(BadInput, match="expected a database of ratings, found none"):
+        with pytest.raises(BadInput, match="no database of ratings"):
             open_project(folder, address, create=False)
         assert not (folder / "annotations").exists()
         assert not Path(address).exists()

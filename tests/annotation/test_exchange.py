@@ -80,7 +80,7 @@ HEAD = "id,question,rater,answer\n"
         (HEAD + "0-0000,smile,Ada Lovelace <a@b>,yes\n", "row 1: expected a rater's number (letters, digits, _ . -), got 'Ada"),
         (HEAD + "0-0000,smile,ada,yes\n0-0000,smile,ada,no\n", "rater ada gives two answers to smile of 0-0000"),
         ("id,question,rater,answer,seconds\n0-0000,smile,ada,yes,inf\n", "row 1: expected a finite number of seconds, got inf"),
-        (HEAD, "expected answers, got none"),
+        (HEAD, "the file has no answers"),
         ("id,rater\n1,2\n", "expected columns id, question, rater, answer, got no question, answer"),
         ("\x00\xff", "expected"),
     ],

@@ -93,7 +93,7 @@ def test_clip_answers_in_the_words_of_the_question(clip):
     turned = rater.shares(images, Question("smile", "does it smile?", ("yes", "a little", "no")))
     np.testing.assert_allclose(turned, shares[:, ::-1], atol=1e-5)
     np.testing.assert_allclose(rater.shares(Images(images.pixels[1:2]), question), shares[1:2], atol=1e-5)
-    with pytest.raises(BadInput, match="expected levels to choose from"):
+    with pytest.raises(BadInput, match="no levels to choose from"):
         rater.rate(images, Question("age", "how old?"))
 
 

@@ -190,9 +190,9 @@ def test_photographs_that_are_not_there(faces, tmp_path):
 @pytest.mark.parametrize(
     ("place", "error", "message"),
     [
-        ("nowhere", BadInput, "expected a run folder, a folder of images, or a data set as READER:PATH"),
+        ("nowhere", BadInput, "no run folder, folder of images, or data set as READER:PATH"),
         ("celbea:faces", UnknownName, "celbea"),
-        ("empty", BadInput, "a folder of images, or a data set as READER:PATH"),
+        ("empty", BadInput, "folder of images, or data set as READER:PATH"),
     ],
 )
 def test_other_places_are_refused_in_one_line(tmp_path, place, error, message):

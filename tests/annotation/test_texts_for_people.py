@@ -89,7 +89,7 @@ def test_people_s_codes_reach_the_report(run, tmp_path):
     database = tmp_path / "c.sqlite"
     project = project_of(run, database)
     project.open().database.close()
-    with pytest.raises(BadInput, match="expected texts that people coded, found none"):
+    with pytest.raises(BadInput, match="no texts that people coded"):
         project.judge()
     project.import_answers(answers(run, database, wrong=3))
     (found,) = project.judge().values()

@@ -62,7 +62,7 @@ def test_the_fixture_passes_fails_and_skips(printed):
     assert "skin_tone: no difference in score above 0.001 (bright) is violated: skin_tone, " in text
     assert "earrings: no difference in answer above 0.01 (blind) is not shown: earrings, off against on" in text
     assert "rate of miss at most 0.6 by earrings (blind) is not shown" in text
-    assert "expected one of margin, no_worse_than" in text
+    assert "no limit (margin, no_worse_than" in text
 
 
 @pytest.mark.integration

@@ -124,7 +124,7 @@ def test_a_photograph_on_its_side_is_turned(folder):
     ("labels", "message"),
     [
         ("name,age\na.png,1\n", "faces/labels.csv: expected a column named file, image, path or filename, got name, age; rename the column of the images"),
-        ("file,age\n", "faces/labels.csv: expected at least one row, got none; list the images"),
+        ("file,age\n", "faces/labels.csv: no rows; list the images"),
         ("file\na.png\n", "faces/labels.csv: expected at least one attribute in addition to file, got none"),
         ("file,age\na.png,1\nb.png\n", "faces/labels.csv, line 3: expected 2 columns, got 1; fix the line"),
         ("file,age,age\na.png,1,2\n", "faces/labels.csv: expected unique column names, got file, age, age; rename one"),

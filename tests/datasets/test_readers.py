@@ -90,7 +90,7 @@ def test_a_celeba_table_that_does_not_fit_is_one_line(tmp_path, text, message):
 
 
 def test_celeba_without_its_files(tmp_path):
-    assert "expected list_attr_celeba.txt or list_attr_celeba.csv in one of ., Anno" in refusal("celeba", tmp_path)
+    assert "no list_attr_celeba.txt or list_attr_celeba.csv in it or in one of Anno" in refusal("celeba", tmp_path)
     replicas.celeba(tmp_path)
     (tmp_path / "Anno" / "identity_CelebA.txt").write_text("000001.jpg\n")
     assert "identity_CelebA.txt: expected 2 columns in line 1, got 1; fix the line" in refusal("celeba", tmp_path)
@@ -250,7 +250,7 @@ def test_parquet_whose_pictures_are_files_beside_it(tmp_path):
 
 
 def test_parquet_that_is_none(tmp_path):
-    assert "expected a Parquet file or a folder of them, found none" in refusal("parquet", tmp_path)
+    assert "no Parquet file or folder of them" in refusal("parquet", tmp_path)
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
     assert "expected a readable Parquet file" in refusal("parquet", tmp_path)
     pq.write_table(pa.table({"age": [1, 2]}), tmp_path / "a.parquet")

@@ -33,7 +33,7 @@ def test_unknown_generator_offers_the_nearest():
     [
         ("weights/ffhq.pkl", "first: transect train convert weights/ffhq.pkl ffhq.safetensors"),
         ("g.PT", "expected a safetensors file, got .PT"),
-        ("g.safetensors", "expected a file, found none"),
+        ("g.safetensors", "no such file"),
     ],
 )
 def test_checkpoints_are_converted_first(name, message):

@@ -229,7 +229,7 @@ def test_the_photograph_is_put_back_outside_the_mask(files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"latents": None}, "expected --latents FILE, whose photographs keep their background, got none"),
+        ({"latents": None}, "need --latents FILE, whose photographs keep their background"),
         ({"mask": "rectangle:1.5,0,2,1"}, "--mask covers no pixel of 0.png"),
     ],
 )

@@ -94,7 +94,7 @@ def test_the_points_of_dlib(tmp_path):
     two = finder.find(np.concatenate([pictures[chosen[:1]], pictures[chosen[1:2]]], axis=2))
     assert two.reasons == ("several faces were found",)
     (tmp_path / "text.dat").write_text("no model")
-    with pytest.raises(BadInput, match="expected a model file of dlib"):
+    with pytest.raises(BadInput, match="expected a dlib model file"):
         open_marks(f"dlib:{tmp_path / 'text.dat'}")
 
 

@@ -41,8 +41,8 @@ def test_names_of_finders(tmp_path):
     for text, message in (
         ("nobody", "unknown finder of marks 'nobody'"),
         ("dlib:", "expected dlib:FILE, got 'dlib:'"),
-        (f"dlib:{tmp_path / 'none.dat'}", "expected a file, found none"),
-        ("dataset", "expected a data set for its own marks, got none"),
+        (f"dlib:{tmp_path / 'none.dat'}", "no such file"),
+        ("dataset", "a data set's own marks need a data set"),
     ):
         with pytest.raises(BadInput, match=message):
             open_marks(text)

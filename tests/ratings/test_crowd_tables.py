@@ -139,7 +139,7 @@ def test_choices_in_any_script_have_columns_of_their_own(tmp_path):
 @pytest.mark.parametrize(
     ("task", "words"),
     [
-        ({"data": {"image": "a.png"}, "annotations": [{"result": []}]}, "task 1: expected completed_by"),
+        ({"data": {"image": "a.png"}, "annotations": [{"result": []}]}, "task 1: no completed_by"),
         (
             {"data": {"image": "a.png"}, "annotations": [{"completed_by": 1, "result": [
                 {"from_name": "kind", "value": {"taxonomy": [["a"]]}}]}]},

@@ -78,7 +78,7 @@ def test_pruned_images_are_left_out_and_counted(folder, tmp_path):
 
 def test_rules_alone_are_about_the_ratings_that_are_there(folder, tmp_path):
     assert refusal(folder, None, ["fakeness>=0.75"]) == (
-        f"{folder}: expected ratings for --prune to look at, got none; give --perceived or --ratings too"
+        f"{folder}: no ratings for --prune to look at; give --perceived or --ratings too"
     )
     ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, fakeness=[1, 0, 0, 0, 0, 0]), [])
     ratings.attach(folder, None, ["fakeness>=0.75"])

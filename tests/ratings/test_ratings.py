@@ -97,7 +97,7 @@ def test_rows_of_other_studies_beside_a_single_run_are_counted_and_said(folder, 
 
 def test_an_audit_takes_ratings_and_refuses_bad_ones_before_anything_is_made(folder, tmp_path):
     options = {"image_size": 32, "quiet": True, "control": False, "outcomes": ["score"], "subjects": 3}
-    with pytest.raises(BadInput, match="expected a file, found none"):
+    with pytest.raises(BadInput, match="no such file"):
         auditing.audit(
             audited.brightness, vary=["glasses=0,1"], out=tmp_path / "a", perceived=tmp_path / "nowhere.csv", **options
         )

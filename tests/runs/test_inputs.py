@@ -70,7 +70,7 @@ def _npz(header):
         ("t.npz", _npz("("), "got a damaged header"),
         ("t.npz", _npz("{'descr':'<f8','fortran_order':False,'shape':(" + 30 * "9" + ",)}"), "got a damaged header"),
         ("t.csv", b"id,id\na,b\n", "t.csv: expected unique column names, got id twice"),
-        ("none.csv", None, "expected a file, found none"),
+        ("none.csv", None, "no such file"),
     ],
 )
 def test_what_cannot_be_read_is_one_line(tmp_path, name, content, message):

@@ -114,7 +114,7 @@ def test_a_signature_is_of_one_key_and_these_bytes(run, keys, name):
 def test_a_new_report_takes_the_signature_away(run, keys):
     manifest.sign(run, keys / "auditor")
     transect.report(run, shares=[SHARES], quiet=True)
-    with pytest.raises(BadInput, match=r"expected manifest\.sig, got none; sign it: transect verify run .* --sign KEY"):
+    with pytest.raises(BadInput, match=r"no manifest\.sig; sign it: transect verify run .* --sign KEY"):
         manifest.check(run, keys / "auditor.pub")
 
 

@@ -300,6 +300,7 @@ PAGES = {
     ),
     "docs/how-to/use-a-diffusion-pipeline.md": Page(
         made=(files.package, files.diffusion_pipeline, files.inpainting_pipeline, files.faces, glasses_model),
+        small={"--subjects": 4},  # of four photographs
         replace={
             "steps = 30": "steps = 3",
             "image_size = 512": "image_size = 16",

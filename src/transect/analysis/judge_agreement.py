@@ -37,7 +37,7 @@ def measure(project: Project, place: Path) -> dict[str, JudgeAgreement]:
                 study = name.rpartition("/")[0]
                 found.setdefault(study, []).append(_code(sources[name], name, code, table, mine))
     if not found:
-        raise BadInput(f"{place}: expected texts that people coded, found none; invite raters first")
+        raise BadInput(f"{place}: no texts that people coded; invite raters first")
     folder = run_of_texts(place)
     studies = {study.name: study for study in studies_of(folder)} or {"": folder}
     agreements = {study: JudgeAgreement(tuple(codes)) for study, codes in found.items()}

@@ -203,7 +203,7 @@ def _excluded(study_rows: Sequence[Row]) -> Excluded:
 def page(studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), title: str = "") -> RaterPage:
     """What the page shows: facts, sections and galleries, as `report.rater_page.write` takes it."""
     if not any(study.rated or study.pairs for study in studies):
-        raise BadInput("expected answers from raters, found none yet; collect answers, or give --ratings")
+        raise BadInput("no answers from raters yet; collect answers, or give --ratings")
     sections: list[Section] = []
     shown: list[PictureGallery] = []
     for study in studies:

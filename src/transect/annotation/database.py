@@ -42,9 +42,7 @@ class NotCreated(BadInput):
     """There are no ratings at an address yet."""
 
     def __init__(self, address: str) -> None:
-        super().__init__(
-            f"{address}: expected a database of ratings, found none; create it with transect annotate serve or invite"
-        )
+        super().__init__(f"{address}: no database of ratings; create it with transect annotate serve or invite")
 
 
 @final

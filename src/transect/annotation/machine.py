@@ -76,7 +76,7 @@ class ClipRater:
     def shares(self, images: Images, question: Question) -> Float[np.ndarray, "n levels"]:
         """How probable each level is by the model's own scale; rows add up to 1."""
         if not question.levels:
-            raise BadInput(f"question {question.name}: expected levels to choose from, got none; ask with levels")
+            raise BadInput(f"question {question.name}: no levels to choose from; ask with levels")
         texts = [self._template.format(question=question.text, level=level) for level in question.levels]
         return np.asarray(softmax(self._model.logits(images.pixels, texts), axis=1))
 
@@ -134,7 +134,7 @@ def write(
                 _ask(machine, question, batch, answers, left_out)
     if not answers:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise BadInput(f"--rater {rater}: expected a question that it can answer, got none ({reasons})")
+        raise BadInput(f"--rater {rater}: no question that it can answer ({reasons})")
     columns: dict[str, list[str] | np.ndarray] = {"id": [picture.id for picture in pictures.all]}
     if len(pictures.sources) > 1:
         columns["study"] = [picture.study for picture in pictures.all]

@@ -139,7 +139,7 @@ def _known(pictures: Pictures, name: str) -> Iterator[Unit]:
 def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
     rows = table_inputs.records_of(path, f"pairs {path}")
     if not rows:
-        raise BadInput(f"pairs {path}: expected rows of first and second, got none; list the pairs")
+        raise BadInput(f"pairs {path}: no rows of first and second; list the pairs")
     for line, row in rows:
         unit = Unit(row.get("study") or "", row.get("first") or "", row.get("second") or "")
         for image in unit[1:]:

@@ -257,9 +257,9 @@ class Questionnaire(_Table):
 
 
 def load(names: Sequence[str | Path] = ("paper",)) -> Questionnaire:
-    """The shipped questions of those names, or those in TOML files, together.
+    """The built-in questions of those names, or those in TOML files, together.
 
-    Raises UnknownName (neither shipped nor a file) and BadInput, in one line with file, line and key.
+    Raises UnknownName (neither built-in nor a file) and BadInput, in one line with file, line and key.
 
     >>> [one.name for one in load(["monk", "quality"]).question]
     ['skin_tone', 'quality', 'condition']

@@ -204,8 +204,8 @@ def check_place(place: str | Path) -> None:
     images = path.is_dir() and (is_run(path) or any(file.suffix.lower() in SUFFIXES for file in path.rglob("*")))
     if not images and (path.exists() or ":" not in str(place)):
         raise BadInput(
-            f"{place}: expected a run folder, a folder of images, or a data set as READER:PATH ({', '.join(READERS)}), "
-            "found none; check the path"
+            f"{place}: no run folder, folder of images, or data set as READER:PATH ({', '.join(READERS)}); "
+            "check the path"
         )
 
 
@@ -357,7 +357,7 @@ class Pictures:
         self.all = tuple(self._index(alone=False))
         self.alone = tuple(self._index(alone=True))
         if not self.all:
-            raise BadInput("expected images to rate, found none; give a folder with images")
+            raise BadInput("no images to rate; give a folder with images")
 
     def __contains__(self, place: tuple[str, str]) -> bool:
         return place in self._places

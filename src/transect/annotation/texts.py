@@ -115,7 +115,7 @@ def sources_of(place: str | Path) -> dict[str, RunTexts]:
     """The judged texts of a run, by target, of several studies by study and target."""
     folder = run_of_texts(place)
     if not is_run(folder):
-        raise BadInput(f"{place}: expected a run folder after {TEXTS}, found none; check the path")
+        raise BadInput(f"{place}: no run folder after {TEXTS}; check the path")
     studies = studies_of(folder)
     runs = {study.name: FinishedRun(study) for study in studies} or {"": FinishedRun(folder)}
     found = {
@@ -125,7 +125,7 @@ def sources_of(place: str | Path) -> dict[str, RunTexts]:
         if is_coded(target.description.facts) and "judge" in target.description.facts
     }
     if not found:
-        raise BadInput(f"{place}: expected texts that a judge coded, found none; give --judge to the audit")
+        raise BadInput(f"{place}: no texts that a judge coded; give --judge to the audit")
     return found
 
 

@@ -68,7 +68,7 @@ def opened(table: TableLike, protected: str | Sequence[str], labels: str | Seque
     attributes = as_names(protected) or ((read.protected,) if read.protected else ())
     for what, names, option in (("labels", chosen, "--label"), ("protected attribute", attributes, "--protected")):
         if not any(names):
-            raise BadInput(f"{what}: expected the name of a column, got none; give it with {option}")
+            raise BadInput(f"{what}: no name of a column; give it with {option}")
     name = Path(table).name if isinstance(table, str | Path) else "a table"
     left = tuple(f"Left out: {count} {reason}." for reason, count in read.left_out.items() if count)
     notes = (*left, read.about) if read.about else left
@@ -90,7 +90,7 @@ class Captions:
     def model(self, data: LabelledData) -> Model:
         """The objects that the captions name, as hard answers on the items that have captions."""
         if data.ids is None or data.id_column is None:
-            raise BadInput("captions: expected labels with a column of identifiers, got none; give it with --id")
+            raise BadInput("captions: the labels need a column of identifiers; give it with --id")
         named = caption_outputs(data, list(self.texts.values()), self.lexicon).hard.matrix.astype(int)
         if not named.any():
             raise BadInput(

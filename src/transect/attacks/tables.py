@@ -136,7 +136,7 @@ def _read_folder(path: Path, role: str) -> pa.Table:
         return _with_splits([(child, child.name) for child in sorted(path.iterdir()) if child.is_dir()], role)
     files = _arrow_files(path) or sorted(path.rglob("*.parquet"))
     if not files:
-        raise BadInput(f"{role} {path}: expected .arrow or .parquet files in it, found none")
+        raise BadInput(f"{role} {path}: no .arrow or .parquet files in it")
     named = [(file, part_of_file(file)) for file in files]
     if all(name for _, name in named):
         return _with_splits(named, role)

@@ -79,7 +79,7 @@ _NO_TORCH: Final = "this needs PyTorch: pip install torch; see the how-to on ins
 
 app = typer.Typer(
     name="transect",
-    help="Measure bias in vision models by experiment: images that differ in one attribute and what follows from it.",
+    help="Measure bias in vision models by experiment, on images that differ in one attribute and its consequences.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -130,7 +130,7 @@ def options(
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Measure bias in vision models by experiment: images that differ in one attribute and what follows from it."""
+    """Measure bias in vision models by experiment, on images that differ in one attribute and its consequences."""
     if debug:
         os.environ["TRANSECT_DEBUG"] = "1"
 

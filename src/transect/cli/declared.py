@@ -24,7 +24,7 @@ _DOCSTRING: Final = re.compile(r'"""(.+?)"""', re.DOTALL)
 _RESUMES: Final = re.compile(r'^ *RESUMES_FROM: \w+ = "(.+)"$', re.MULTILINE)
 
 GROUPS: Final = {
-    "datasets": "Show what a data set holds, write its labels as a table, or render a small one.",
+    "datasets": "Show what a data set contains, write its labels as a table, or render a small one.",
     "directions": "Fit directions of attributes in a generator's latent space, or show those in a file.",
     "list": "List runs, attributes, data sets, generators or targets.",
     "targets": "Check what a target receives and answers.",

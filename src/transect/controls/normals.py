@@ -53,7 +53,7 @@ def chosen_normals(found: Normals, attributes: Sequence[str], path: Path) -> Nor
     """The wanted normals under the wanted names. Raises BadInput and UnknownName."""
     if not attributes:
         known = f" of {', '.join(found.names[:8])}" if any(found.names) else f" for each of {len(found.names)} normals"
-        raise BadInput(f"{path}: expected --attribute NAME{known}, got none; give the attribute of each normal")
+        raise BadInput(f"{path}: needs --attribute NAME{known}; give the attribute of each normal")
     if not any(found.names):
         if len(attributes) != len(found.names):
             raise BadInput(

@@ -321,7 +321,7 @@ def _mapped(path: Path, role: str) -> NDArray[np.generic]:
     try:
         values = array_files.mapped(path, role)
     except FileNotFoundError:
-        raise BadInput(f"{role}: expected a .npy array of numbers, found no such file") from None
+        raise BadInput(f"{role}: no such .npy file; check the path") from None
     except OSError as error:
         raise BadInput(f"{role}: expected a .npy array of numbers, got: {words_of(error, 80)}") from None
     size = bounds.size_of(path)

@@ -220,7 +220,7 @@ def columns(source: Path, head: Sequence[str], body: Sequence[Sequence[str]], fi
 def folder_of(path: Path, wanted: str) -> Path:
     """The path itself; raises BadInput where it is no folder."""
     if not path.is_dir():
-        raise BadInput(f"{path}: expected {wanted}, got no folder; check the path")
+        raise BadInput(f"{path}: no such folder; give {wanted}")
     return path
 
 
@@ -234,8 +234,8 @@ def needed(path: Path, names: Sequence[str], whose: str, inside: Sequence[str] =
     """The same; raises BadInput where none is there."""
     place = find(path, names, inside)
     if place is None:
-        there = "" if inside == (".",) else f" in one of {', '.join(inside)}"
-        raise BadInput(f"{path}: expected {' or '.join(names[:2])}{there}, found none; name {whose}'s folder")
+        there = "" if inside == (".",) else f" in it or in one of {', '.join(inside[1:])}"
+        raise BadInput(f"{path}: no {' or '.join(names[:2])}{there}; name {whose}'s folder")
     return place
 
 

@@ -49,7 +49,7 @@ def read(path: Path, request: Request) -> LabelledImages:
             f"{', '.join(rows) or 'an empty table'}; rename the column of the images"
         )
     if not rows[column]:
-        raise BadInput(f"{source}: expected at least one row, got none; list the images")
+        raise BadInput(f"{source}: no rows; list the images")
     names, faults = Names(path), []
     found: dict[int, Path] = {}
     for row, name in enumerate(map(str, rows[column])):

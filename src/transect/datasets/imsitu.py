@@ -39,7 +39,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     tables = {part: table for part in PARTS if (table := path / f"{part}.json").is_file()}
     chosen = [table for part, table in tables.items() if request.split in (None, part)]
     if not chosen:
-        raise BadInput(f"{path}: expected train.json, dev.json or test.json, found none; name imSitu's folder")
+        raise BadInput(f"{path}: no train.json, dev.json or test.json; name imSitu's folder")
     space, root = needed(path, (SPACE,), "imSitu"), needed(path, _PICTURES, "imSitu")
     listed = {part: _entries(table) for part, table in tables.items()}
     entries = {name: entry for some in listed.values() for name, entry in some.items()}

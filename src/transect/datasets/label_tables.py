@@ -52,9 +52,7 @@ def _parts_of(path: Path) -> tuple[str, ...]:
     for year in YEARS:
         if coco.has_objects(path, f"train{year}"):
             return f"train{year}", f"val{year}"
-    raise BadInput(
-        f"{path}: expected instances_train2014.json or instances_train2017.json, found none; name COCO's folder"
-    )
+    raise BadInput(f"{path}: no instances_train2014.json or instances_train2017.json; name COCO's folder")
 
 
 def _of_images(images: LabelledImages) -> LabelTable:

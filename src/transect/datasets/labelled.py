@@ -363,14 +363,14 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
     if not rows.ids:
         wanted = "images with labels" if request.labelled else f"images ({', '.join(SUFFIXES)})"
         fix = "look at the folder" if request.labelled else "check the path, or add images"
-        raise BadInput(f"{path}: expected {wanted}, got none{_counted(rows.left_out)}; {fix}")
+        raise BadInput(f"{path}: no {wanted}{_counted(rows.left_out)}; {fix}")
     _once(rows.ids, path)
     if request.labelled and not rows.labels:
         raise BadInput(f"{path}: expected at least one attribute, got {_listed(rows.skipped)}")
     limited = _limited(rows, request.limit)
     rows, sizes, unreadable = _readable(limited, strict, request.max_unreadable)
     if not rows.ids:
-        raise BadInput(f"{path}: expected readable images, got none{_counted(rows.left_out)}; check the files")
+        raise BadInput(f"{path}: no readable images{_counted(rows.left_out)}; check the files")
     size, fitted = _framing(sizes, request)
     found = {**vars(rows), "left_out": {reason: count for reason, count in rows.left_out.items() if count}}
     return LabelledImages(

@@ -138,7 +138,7 @@ def _files(path: Path, split: str | None) -> tuple[list[Path], int]:
     """The files to read, and how many rows those of other parts have."""
     files = [path] if path.is_file() else sorted(path.rglob("*.parquet")) if path.is_dir() else []
     if not files:
-        raise BadInput(f"{path}: expected a Parquet file or a folder of them, found none; check the path")
+        raise BadInput(f"{path}: no Parquet file or folder of them; check the path")
     chosen = [file for file in files if split is None or file.name.startswith(split)]
     if not chosen:
         raise BadInput(

@@ -342,7 +342,7 @@ def _observed(
 
 def _check_known(names: Iterable[str], attributes: Mapping[str, Attribute]) -> None:
     if not (names := tuple(names)):
-        raise BadInput("expected at least one attribute to analyse, got none; name the attributes to compare")
+        raise BadInput("no attribute to analyse; name the attributes to compare")
     for name in names:
         if name not in attributes:
             raise UnknownName("attribute", name, attributes, hint="see: transect list attributes")

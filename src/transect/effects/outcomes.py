@@ -608,7 +608,7 @@ def _detections(
 ) -> tuple[Bool[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     boxes = predictions.boxes
     if boxes is None:
-        raise BadInput("expected boxes from a detection target, got none; give one array [m, 5] per image")
+        raise BadInput("no boxes from a detection target; give one array [m, 5] per image")
     counting = matching_boxes(boxes, expected_boxes, iou)
     answers = np.array([len(counted) > 0 for counted in counting], dtype=bool)
     best = np.zeros(len(counting))

@@ -163,7 +163,7 @@ def _stack(
     columns: Mapping[str, Float[np.ndarray, " _"]], names: Sequence[str] | None
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "n k"]]:
     if not columns:
-        raise BadInput("expected at least one column, got none; give the attributes to analyse")
+        raise BadInput("no columns; give the attributes to analyse")
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         listing = ", ".join(f"{name} {length}" for name, length in lengths.items())

@@ -10,7 +10,7 @@ from typing import Annotated, Final, final
 from transect.engines.protocol import HERE, Engine
 from transect.engines.workers import Surroundings
 from transect.errors import BadInput, UnknownName
-from transect.options import Option
+from transect.options import Option, names_fields
 from transect.texts import say
 
 LOCAL: Final = "local"
@@ -48,6 +48,7 @@ class EngineSettings:
     engine: Annotated[str, ENGINE] = LOCAL
     workers: Annotated[int | None, WORKERS] = None
 
+    @names_fields
     def __post_init__(self) -> None:
         if self.engine not in (LOCAL, RAY) and not self.address:
             raise UnknownName("engine", self.engine, [LOCAL, RAY], "a cluster is ray://HOST:PORT or ray://auto")

@@ -64,7 +64,7 @@ def control(request: AuditRequest, targets: Sequence[Target], studies: Sequence[
 def resolved(request: AuditRequest) -> list[Target]:
     """The targets. Raises BadInput for none, and for one that a preset is not for."""
     if not request.targets:
-        raise BadInput("expected at least one target, got none; see: transect list targets")
+        raise BadInput("no target; see: transect list targets")
     targets = opened_targets.resolve_targets(request.targets, request.model.options(), request.names)
     if request.preset is not None:
         preset(request.preset).check(targets)

@@ -239,8 +239,8 @@ class AuditRequest:
     vary: Annotated[
         Levels,
         Option(
-            "Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…, where little and much stand for the ends; "
-            "repeatable.",
+            "Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…, where little and much are the ends of its "
+            "range; repeatable.",
             list[str],
             panel=_EXPERIMENT,
         ),

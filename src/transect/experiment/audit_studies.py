@@ -351,10 +351,7 @@ def complete(
     if (rule.false_match_rate is not None or rule.within) and not any(map(_verifiable, studies)):
         raise BadInput("--false-match-rate and --within apply to images that --vary makes: give --vary, or drop them")
     if request.pairs is not None and not pairs:
-        raise BadInput(
-            "--pairs: expected --questions with a question of the kind pair, got none; add one, or give --questions "
-            "pairs"
-        )
+        raise BadInput("--pairs: no question of the kind pair in --questions; add one, or give --questions pairs")
     if pairs and not any(map(shows_pairs, studies)):
         names = ", ".join(dict.fromkeys(each.question.name for each in pairs))
         say(

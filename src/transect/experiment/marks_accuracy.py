@@ -196,7 +196,7 @@ def measure_marks(settings: MarksSettings, *, quiet: bool = False) -> MarksFigur
     source = _of_faceworld(settings, finder) if labelled is None else _of_dataset(settings, finder, labelled)
     seen = _seen(source, threshold, quiet=quiet)
     if not seen.known.any():
-        raise BadInput(f"{source.name}: expected pictures whose marks are known, got none; choose another data set")
+        raise BadInput(f"{source.name}: no pictures whose marks are known; choose another data set")
     measure, values = _main(seen)
     groups = [_group(_ALL, "", np.ones(len(seen.kept), np.bool_), seen, values, source.people)]
     for group, levels in source.levels.items():

@@ -242,7 +242,7 @@ def embed(
     )
     if points is None and wants_landmarks(target):
         raise BadInput(
-            f"{target.name}: expected landmarks to align faces by, got none; give their column with "
+            f"{target.name}: no landmarks to align faces by; give their column with "
             "--landmarks, or set landmarks = FILE in the preprocessing"
         )
     asking = Asking(stored, column, target, limits, size, points)

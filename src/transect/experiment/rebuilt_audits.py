@@ -135,7 +135,7 @@ def _asked(facts: Mapping[str, Any], given: Given, reopened: _Reopen[A]) -> A | 
 
 def _settings_file(kind: str, name: str, source: object) -> Path:
     if not isinstance(source, str) or not source:
-        raise BadInput(f"{kind} {name}: expected its TOML file, got none; give it: --target '{name}=FILE.toml'")
+        raise BadInput(f"{kind} {name}: its TOML file is missing; give it: --target '{name}=FILE.toml'")
     return Path(source)
 
 
@@ -241,7 +241,7 @@ def _path(text: str | None) -> Path | None:
 def _stated(given: Given, name: str, value: str = "PATH") -> str:
     """A file that the record does not locate."""
     if name not in given.files:
-        raise BadInput(f"expected its {name}, got none; give it: --file {name}={value}")
+        raise BadInput(f"its {name} is missing; give it: --file {name}={value}")
     return given.files[name]
 
 

@@ -182,7 +182,7 @@ class SearchOptions:
         str,
         Option(
             "For models that answer in words, what counts as a failure: refusal (default without --truth), hedge, "
-            "unreadable, answer, error, option:NAME or code:NAME, in half of an image's wordings or more.",
+            "unreadable, answer, error, option:NAME or code:NAME, in at least half of an image's wordings.",
             opens="value",
         ),
     ] = ""
@@ -346,7 +346,7 @@ def _truth_and_outcome(world: World, target: Target, truth: str | None, wanted: 
         raise BadInput(f"a search needs answers that are right or wrong; {target.name} is a {task} target")
     text = truth or (FACE if task is Task.DETECTION else None)
     if text is None:
-        raise BadInput("a search needs a truth, got none; give --truth, for example 'smile>0.5'")
+        raise BadInput("a search needs a truth; give --truth, for example 'smile>0.5'")
     stated = Truth.parse(text, attributes)
     outcome = "miss" if stated.text == FACE else "error"
     rehearse(target, choose_outcomes(task, text, (outcome,)), stated, attributes)

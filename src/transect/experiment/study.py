@@ -339,7 +339,7 @@ def _without_matches(outcomes: Sequence[str]) -> tuple[str, ...]:
 def run(study: Study, out: Path, *, quiet: bool = False, engine: Engine = HERE) -> None:
     """Render images and collect answers, part by part, into the run folder `out`; finished parts are skipped."""
     if not study.targets:
-        raise BadInput("expected at least one target, got none; see: transect list targets")
+        raise BadInput("no target; see: transect list targets")
     fill(study, out, quiet=quiet, engine=engine)
 
 

@@ -13,8 +13,7 @@ from transect.records import Attribute, Design
 from transect.runs import capabilities
 
 _BACKGROUND: Final = (
-    "--photographs and --mask: expected --latents FILE, whose photographs keep their background, got none; give it, or "
-    "leave them out"
+    "--photographs and --mask need --latents FILE, whose photographs keep their background; give it, or leave them out"
 )
 
 
@@ -61,7 +60,7 @@ class WorldSettings:
     """A generator and its settings.
 
     generator: a name, a network's file, or an object with the contract of Generator and Controls, which has its own
-    size, population and device. population: a shipped name or a TOML file; default "balanced". image_size: pixels;
+    size, population and device. population: a built-in name or a TOML file; default "balanced". image_size: pixels;
     default 128, or a network's own. device: default "cpu". directions: fitted directions that set the attributes of a
     learned generator. latents: inverted photographs, which then are the subjects. photographs, mask: the folder or
     READER:PATH of what was inverted, and the part of each in which the generator's image stands; outside the mask the

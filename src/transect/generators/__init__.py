@@ -49,8 +49,8 @@ def load(
     """The generator of that name, of a network's safetensors file, diffusers:FILE.toml, or photographs:READER:PATH.
 
     image_size: pixels (FaceWorld: 128 by default; a network has its own; photographs are resized). population: for
-    FaceWorld, a shipped name or the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on; not of
-    photographs, which have neither. A StyleGAN2's file and the
+    FaceWorld, a built-in name or the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on; not
+    of photographs, which have neither. A StyleGAN2's file and the
     reference take options: file.safetensors?label=3&truncation=0.7&noise=none, the class of a conditional network,
     from 1 (all its variety) down to 0 (its average), and const, none or seed. Raises UnknownName (generator,
     population, option) and BadInput (another file, another size than the network's, device, population's file, value
@@ -94,12 +94,12 @@ def _photographs(source: str, image_size: int | None, population: str | Path, de
 
     for option, value, only in (("population", population, "balanced"), ("device", device, "cpu")):
         if str(value) != only:
-            raise BadInput(f"--{option} does not apply to photographs, got {value}; leave it out")
+            raise BadInput(f"`{option}` does not apply to photographs, got {value}; leave it out")
     reader, colon, place = source.partition(":")
     if not (reader and colon and place):
         lacks = "path" if colon else "reader"
         raise BadInput(
-            f"--generator photographs:{source}: expected photographs:READER:PATH, got no {lacks}; give both, as in"
+            f"photographs:{source}: expected photographs:READER:PATH, got no {lacks}; give both, as in"
             " photographs:folder:faces"
         )
     source, marks = _option_of(source, "marks", "a finder's name")
@@ -107,7 +107,7 @@ def _photographs(source: str, image_size: int | None, population: str | Path, de
     try:
         tone_steps = float(steps or TONE_STEPS)
     except ValueError:
-        raise BadInput(f"tone_steps: expected a number of tones, got {steps!r}; change it") from None
+        raise BadInput(f"tone_steps: expected a number of tones, got {steps!r}; for example {TONE_STEPS:g}") from None
     return Photographs(source, image_size=image_size, marks=marks or "network", tone_steps=tone_steps)
 
 

@@ -74,14 +74,13 @@ class Pictures:
         source = Path(images)
         if not source.is_dir():
             raise BadInput(
-                f"{source}: expected a folder of images or a run folder, found none; check --images, or give "
-                "a data set as READER:PATH"
+                f"{source}: no such folder of images or of a run; check --images, or give a data set as READER:PATH"
             )
         if (source / "run.json").exists():
             return _of_run(source, size, fit)
         files = tuple(sorted(path for path in source.iterdir() if path.suffix.lower() in ENDINGS and path.is_file()))
         if not files:
-            raise BadInput(f"{source}: expected images ({', '.join(ENDINGS)}), found none; give a folder with images")
+            raise BadInput(f"{source}: no images ({', '.join(ENDINGS)}); give a folder with some")
         check_file_names(files)
         ids = tuple(path.name for path in files)
         return cls(ids, digest_of(ids, map(content_of, files)), size, fit, files)
@@ -195,7 +194,7 @@ def digest_of(ids: Iterable[str], contents: Iterable[bytes]) -> str:
 
 def _of_pixels(images: Images, size: int, fit: bool) -> Pictures:
     if not len(images.pixels):
-        raise BadInput("images: expected at least 1, got none")
+        raise BadInput("images: none given; give at least one")
     ids = tuple(str(row) for row in range(len(images.pixels)))
     digest = digest_of(ids, (image.tobytes() for image in images.pixels))
     return Pictures(ids, digest, size, fit, tuple(images.pixels))
@@ -212,7 +211,7 @@ def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
     ids = [str(name) for table in tables for name in table["id"].to_pylist()]
     encoded = [bytes(content) for table in tables for content in table["image"].to_pylist()]
     if not ids:
-        raise BadInput(f"{folder}: expected a run with images, found none in it; run its command first")
+        raise BadInput(f"{folder}: the run has no images; run its command first")
     return Pictures(tuple(ids), digest_of(ids, encoded), size, fit, tuple(encoded))
 
 

@@ -32,8 +32,8 @@ class EncodeOptions:
     """Settings that few encodings change.
 
     encoder_samples: images of the generator that an encoder is fitted on where no file of one is given. distance:
-    features (shipped), vgg16 (with `weights`, and `heads` for LPIPS) or pixels. engine: where parts are made; no result
-    depends on it.
+    features (built-in), vgg16 (with `weights`, and `heads` for LPIPS) or pixels. engine: where parts are made; no
+    result depends on it.
     """
 
     encoder_samples: Annotated[int, Option("Images of the generator that an encoder is fitted on.")] = 2_000
@@ -49,7 +49,7 @@ class EncodeOptions:
     ] = None
     heads: Annotated[
         Path | None,
-        Option("LPIPS's linear heads for VGG16; without, all channels weigh the same.", opens="model"),
+        Option("LPIPS's linear heads for VGG16; without them all channels weigh the same.", opens="model"),
     ] = None
     engine: EngineSettings = field(default_factory=EngineSettings)
 

@@ -25,7 +25,7 @@ from transect.annotation.sources import FILE, Pictures, check_place, home_of, is
 from transect.console.options import Json, with_options
 from transect.errors import BadInput
 from transect.job import AnyJob, Content, Finished, Job, Option, function, name_of
-from transect.options import asked, check
+from transect.options import asked, check, named_in_python
 from transect.ratings.rating_tables import parse_rules
 from transect.reports.columns import Table
 from transect.runs.human_answers import JudgeAgreement
@@ -67,7 +67,7 @@ class RaterReport:
 class AnnotationProject(Result):
     """The annotation of images: a database of questions, raters and answers, which every method opens and closes.
 
-    run: where the images are, as `annotate` takes it. questions: names of shipped questions or TOML files; they are
+    run: where the images are, as `annotate` takes it. questions: names of built-in questions or TOML files; they are
     fixed when the database is created. database: a file or postgresql://user@host/name; None: annotation.sqlite in
     `home`. photographs: of an inversion, what was inverted; kept in the database.
     """
@@ -161,7 +161,7 @@ class AnnotationProject(Result):
         """
         studies = self.studies()
         if empty := [study.name for study in studies if not study.rated] or ([] if studies else [str(self.run)]):
-            raise BadInput(f"{', '.join(empty)}: expected images with answers from raters, found none; have them rated")
+            raise BadInput(f"{', '.join(empty)}: no answers from raters; have them rated")
         entries = {
             study.name: StudyValidation.of_run(
                 rater_validation.of_generator(study, condition, quality, gates),
@@ -248,7 +248,7 @@ class AnnotationProject(Result):
         for place, of_place in rated.items():
             name = Path(place).name if names.count(Path(place).name) == 1 else place
             if not any(study.rated for study in of_place):
-                raise BadInput(f"--beside {place}: expected answers from raters, found none yet; collect answers")
+                raise BadInput(f"--beside {place}: no answers from raters yet; collect answers")
             sets |= {
                 f"{name} {study.name}" if len(of_place) > 1 else name: study.rated for study in of_place if study.rated
             }
@@ -295,7 +295,7 @@ def annotate(
     """The annotation of images: its questions, its raters and their answers.
 
     run: a run folder (of an audit, an inversion or encoding, or a data set that `render` wrote), a folder of studies, a
-    folder of images, a data set as READER:PATH, or as texts:RUN the texts that a judge coded. questions: shipped ones
+    folder of images, a data set as READER:PATH, or as texts:RUN the texts that a judge coded. questions: built-in ones
     (paper, monk, pairs, same-person, quality, edits) or TOML files; by default "paper". They are fixed when
     the first method that needs the database creates it. database: a file or postgresql://user@host/name; by default
     annotation.sqlite in annotations/ of a run folder, or, for other images, in annotations-NAME/ of the current folder.
@@ -768,3 +768,8 @@ COMMANDS: Final[Mapping[str, type[AnyJob] | Callable[..., None]]] = {
     "same-person": AnnotateSamePerson,
     "judge": AnnotateJudge,
 }
+
+for _name, _method in [*vars(AnnotationProject).items()]:
+    if callable(_method) and not _name.startswith("_"):
+        _jobs = [each for each in COMMANDS.values() if isinstance(each, type)]
+        setattr(AnnotationProject, _name, named_in_python(*_jobs)(_method))

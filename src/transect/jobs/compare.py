@@ -14,7 +14,6 @@ from markupsafe import Markup
 
 from transect.analysis.compared.comparing import compare_runs
 from transect.analysis.compared.conclusions import (
-    CALLED,
     MARKS,
     MOST,
     CompareNumbers,
@@ -25,6 +24,7 @@ from transect.analysis.compared.conclusions import (
     Row,
     amount,
     associations,
+    called,
     compared,
     left,
     level_words,
@@ -60,11 +60,11 @@ _METHOD: Final = (
     "Only images that both models answered are compared. A rate is the mean over subjects: each counts equally, "
     "however many images it has. Intervals and tests are by subject: a subject's answers of both models are one pair. "
     "A gap is the size of an effect; that of the model is compared with that of the baseline through the difference "
-    "and the sum of both effects, each with half of the error, so that its interval holds whatever their signs, and is "
-    "a little wide. p is of sign-flip tests (of gaps between groups of observed images, the level at which the "
+    "and the sum of both effects, each with half of the error, so its interval holds whatever their signs, and is "
+    "slightly too wide. p is of sign-flip tests (of gaps between groups of observed images, the level at which the "
     "interval ends at 0), corrected over all rates and gaps of this page (Holm), and over all details. No difference "
     "larger than the margin is shown by 90 % intervals, for each comparison by itself and not corrected over the page. "
-    "The conclusions in compare.json also have an interval that allows for their being picked. A smaller gap counts as "
+    "The conclusions in compare.json also have an interval that allows for their selection. A smaller gap counts as "
     "better, and of errors a lower rate; gaps on the attribute that the truth is about are not judged."
 )
 
@@ -246,7 +246,7 @@ def _differ(row: DifferingAnswers) -> str:
     """How many images differ, which way."""
     both = row.only_reference + row.only_model
     head = f"{row.model} and {row.reference} differ on {both:,} of {counted(row.images, 'image')}"
-    done = CALLED.get(row.outcome)
+    done = called(row.outcome, row.task)
     if done is None:
         words = f"the {spaced(row.outcome)} of {row.model} is larger on {row.only_model:,}"
         return f"{head}: {words}, that of {row.reference} on {row.only_reference:,}."
@@ -259,7 +259,7 @@ def _differ(row: DifferingAnswers) -> str:
 def _larger(image: DifferingImage) -> str:
     """Whose outcome is the larger on an image."""
     larger = image.model if image.of_model > image.of_reference else image.reference
-    done = CALLED.get(image.outcome)
+    done = called(image.outcome, image.task)
     return f"Only {larger} {done}" if done else f"{spaced(image.outcome).capitalize()} of {larger} is the larger"
 
 
@@ -306,7 +306,7 @@ def _counts(numbers: CompareNumbers) -> Table[DifferingAnswers]:
     reference = "the baseline" if len(groups) > 1 else next(iter(groups))
     columns: list[Column[DifferingAnswers]] = [
         Column("model", lambda row: _named(numbers, row)),
-        Column("outcome", lambda row: outcome_words(row.outcome)),
+        Column("outcome", lambda row: outcome_words(row.outcome, task=row.task)),
         Column("study", "study"),
         Column("images of both", "images", "count"),
         Column(f"{reference} is higher", "only_reference", "count"),

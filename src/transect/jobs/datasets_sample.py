@@ -101,7 +101,7 @@ class SampleData(Job[SampleNumbers]):
     _: KW_ONLY
     people: Annotated[
         int,
-        Option("Rendered people, each on one picture; a tenth as many are on three, for recognition.", least=FEWEST),
+        Option("Rendered people, each in one picture; a tenth as many are in three, for recognition.", least=FEWEST),
     ] = 600
     seed: Annotated[int, Option("Random seed; the same seed gives the same subjects.")] = 0
 

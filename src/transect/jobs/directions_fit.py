@@ -219,7 +219,7 @@ class Directions(Job[DirectionsNumbers]):
             return labels_of_photographs(table, generator, wanted, by)
         if is_dataset(labels):
             raise BadInput(
-                f"--labels {labels}: expected --latents with the codes of its photographs, got none; make them: "
+                f"--labels {labels}: needs --latents with the codes of its photographs; make them: "
                 "transect invert encode"
             )
         return from_table(labels, wanted, by)
@@ -238,7 +238,7 @@ class Directions(Job[DirectionsNumbers]):
         rows = generator.sample(population_design("", images=count, seed=self.seed).subject_seeds())
         if target is None:
             if not attributes:
-                raise BadInput("--labels truth: expected --attribute NAME, got none; see: transect list attributes")
+                raise BadInput("--labels truth needs --attribute NAME; see: transect list attributes")
             return rows, from_truth(generator, rows, [*attributes, *balance])
         if len(attributes) != 1 or balance:
             raise BadInput(

@@ -200,7 +200,7 @@ def _vary(text: str) -> tuple[str, ...]:
     try:
         words = shlex.split(text)
     except ValueError:
-        raise BadInput(f"--vary: expected quotes that close, got {text!r}") from None
+        raise BadInput(f"--vary: a quote is not closed in {text!r}") from None
     parse_vary(words, ATTRIBUTES)
     return tuple(words)
 

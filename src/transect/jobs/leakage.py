@@ -45,7 +45,7 @@ from transect.attacks.records import LeakageEstimate
 from transect.attacks.side_by_side import RepresentationRow, TableRow
 from transect.job import Content, Job, Option, Out, function
 from transect.reports.blocks import Block, DotPlot, Facts, Heading, Paragraph, Part, Plot, Row, Secondary, TextTable
-from transect.reports.columns import AnyTable, Column, Table, decimals, shown
+from transect.reports.columns import AnyTable, Column, Table, decimals, in_percent, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import Interval, Scale, Tick
 from transect.reports.next_steps import HERE, Step, listed
@@ -124,8 +124,8 @@ class Leakage(Job[LeakageNumbers]):
     protected: Annotated[
         str | Sequence[str],
         Option(
-            "Column of the protected attribute, with any number of classes; several between commas: each, together, "
-            "and one within the levels of another.",
+            "Column of the protected attribute. Several, separated by commas, are measured alone, together, and each "
+            "within the levels of the others.",
             str,
             read=parse_columns,
             opens="value",
@@ -175,8 +175,8 @@ class Leakage(Job[LeakageNumbers]):
     attacker: Annotated[
         str | Sequence[str],
         Option(
-            "bayes, logistic, trees, mlp, mlp-4, … or auto: the best of several, cross-fitted. Several between commas, "
-            "or all: side by side; the first gives the headline.",
+            "bayes, logistic, trees, mlp, mlp-4, … or auto: the best of several, cross-fitted. Of several, separated "
+            "by commas, or all, the first gives the headline.",
             str,
             opens="value",
         ),
@@ -346,7 +346,7 @@ def _percent(estimate: LeakageEstimate | None) -> str:
     """A leakage in a sentence."""
     if estimate is None or math.isnan(estimate.estimate):
         return "an unknown size" + (f" ({estimate.reason})" if estimate and estimate.reason else "")
-    return f"{shown(estimate, 'tenths interval')} %"
+    return f"{in_percent(estimate)} %"
 
 
 def _answer(numbers: LeakageNumbers) -> Iterator[str]:
@@ -371,7 +371,7 @@ def _answer(numbers: LeakageNumbers) -> Iterator[str]:
             f"{gives_away(whose, more.low, more.high, published=numbers.published_protocol)} From them the attacker "
             f"has a balanced accuracy of {_percent(numbers.model_leakage)}. {against}, it has "
             f"{_percent(numbers.comparisons[0].dataset_leakage)}: a difference of "
-            f"{shown(more, 'points interval')} points."
+            f"{in_percent(more, sign='+')} points."
         )
 
 

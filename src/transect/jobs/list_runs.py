@@ -205,7 +205,7 @@ class ListRuns(Job[ListNumbers]):
         """The runs, the newest first."""
         path = working_folders.opened(self.folder, _told)
         if not path.is_dir():
-            raise BadInput(f"{path}: expected a folder of runs, found none; give the folder that --out names")
+            raise BadInput(f"{path}: no such folder; give the folder that --out names")
         rows = sorted(runs_below(path), key=lambda row: (row.date == "", row.date), reverse=True)
         return ListNumbers(working_folders.name_of(path), tuple(rows))
 

@@ -26,7 +26,7 @@ from transect.errors import BadInput
 from transect.job import Content, Job, Option, Out, function
 from transect.reports.answer_picture import Judged, mark_of, picture
 from transect.reports.blocks import Block, Facts, Folded, Heading, Paragraph, Part, Secondary
-from transect.reports.columns import AnyTable, Column, Form, Table, decimals, probability
+from transect.reports.columns import AnyTable, Column, Form, Table, decimals, decimals_for, probability
 from transect.reports.drawing.svg import joined, tag
 from transect.reports.next_steps import HERE, Step, listed
 from transect.reports.wording import ATTRIBUTE_NOTE
@@ -128,11 +128,9 @@ class Match(Job[MatchNumbers]):
         "greedy"
     )
     metric: Annotated[Metric, Option("euclidean, standardized or mahalanobis.")] = "euclidean"
-    exact: Annotated[
-        str | Sequence[str], Option("Column in which the images of a pair are equal; repeatable.", opens="value")
-    ] = ()
+    exact: Annotated[str | Sequence[str], Option("Match exactly on this column; repeatable.", opens="value")] = ()
     caliper: Annotated[
-        float | None, Option("Largest distance of a pair; propensity: in standard deviations of log odds.")
+        float | None, Option("Largest distance within a pair; with propensity, in standard deviations of log odds.")
     ] = None
     identity: Annotated[str | None, Option("Column of identities; each is in at most one pair.", opens="value")] = None
     covariates: Annotated[
@@ -296,7 +294,8 @@ def effect(outcome: MatchedOutcome, treated: str, control: str) -> Markup:
         return head.format(outcome.outcome, f"not estimable ({outcome.reason}).")
     text = head.format(outcome.outcome, _verdict(outcome, treated, control))
     shown = Markup(" Within {} it is {} with {} and {} with {}: a difference of {}.")
-    level_a, level_b = _level(outcome, outcome.of_a), _level(outcome, outcome.of_b)
+    digits = decimals_for(outcome.low, outcome.high)
+    level_a, level_b = (_level(outcome, mean, digits) for mean in (outcome.of_a, outcome.of_b))
     pairs = counted(outcome.n_pairs, "pair")
     text += shown.format(pairs, level_a, treated, level_b, control, _with_interval(outcome, outcome))
     if outcome.pairs_needed is not None:
@@ -309,7 +308,7 @@ def effect(outcome: MatchedOutcome, treated: str, control: str) -> Markup:
 
 def _verdict(outcome: MatchedOutcome, treated: str, control: str) -> str:
     """The claim, by p (corrected where there are several groups) and the 90 % interval."""
-    margin, p = sized(outcome, outcome.margin), outcome.tested_p
+    margin, p = sized(outcome, outcome.margin).replace(".0 point", " point"), outcome.tested_p
     if not math.isfinite(p):
         return "a difference is not tested."
     if outcome.verdict == "found":
@@ -322,21 +321,21 @@ def _verdict(outcome: MatchedOutcome, treated: str, control: str) -> str:
     return f"a difference is not shown (p {probability(p)})."
 
 
-def sized(outcome: MatchedOutcome, value: float, *, unit: bool = True) -> str:
-    """A difference of an outcome: in points where it is 0 or 1."""
+def sized(outcome: MatchedOutcome, value: float, digits: int = 1, *, unit: bool = True) -> str:
+    """A difference of an outcome: in points, with these decimals, where it is 0 or 1."""
     if outcome.is_binary:
-        text = decimals(100 * value, 1)
-        return text + (f" point{'' if text.lstrip('−') == '1.0' else 's'}" if unit else "")
+        text = decimals(100 * value, digits)
+        return text + (f" point{'' if text.lstrip('−') in ('1', '1.0') else 's'}" if unit else "")
     return decimals(value)
 
 
-def _ends(outcome: MatchedOutcome, low: float, high: float) -> str:
-    return f"{sized(outcome, low, unit=False)} to {sized(outcome, high, unit=False)}"
+def _ends(outcome: MatchedOutcome, low: float, high: float, digits: int = 1) -> str:
+    return f"{sized(outcome, low, digits, unit=False)} to {sized(outcome, high, digits, unit=False)}"
 
 
-def _level(outcome: MatchedOutcome, mean: float) -> str:
+def _level(outcome: MatchedOutcome, mean: float, digits: int) -> str:
     """The mean outcome of one side, in percent where it is 0 or 1."""
-    return f"{decimals(100 * mean, 1)} %" if outcome.is_binary else decimals(mean)
+    return f"{decimals(100 * mean, digits)} %" if outcome.is_binary else decimals(mean)
 
 
 def _kept(outcome: MatchedOutcome) -> str:
@@ -349,10 +348,11 @@ def _kept(outcome: MatchedOutcome) -> str:
 
 def _with_interval(outcome: MatchedOutcome, found: _Difference) -> Markup:
     """A difference and its interval, in points where the outcome is 0 or 1."""
-    estimate = f"{'+' if found.estimate > 0 else ''}{sized(outcome, found.estimate)}"
+    digits = decimals_for(found.low, found.high)
+    estimate = f"{'+' if found.estimate > 0 else ''}{sized(outcome, found.estimate, digits)}"
     if not math.isfinite(found.low):
         return Markup("{} ({})").format(estimate, found.reason)
-    ends = _ends(outcome, found.low, found.high)
+    ends = _ends(outcome, found.low, found.high, digits)
     return Markup('{} <span class="range">(95 % interval {})</span>').format(estimate, ends)
 
 

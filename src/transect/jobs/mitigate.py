@@ -21,7 +21,7 @@ from transect.mitigation.settings import Config, as_config
 from transect.mitigation.testbed import FACELESS
 from transect.reports.answer_picture import Judged, picture
 from transect.reports.blocks import Block, Facts, Paragraph, Part, Plot, Plots, Secondary
-from transect.reports.columns import Column, Form, Table, decimals, shown
+from transect.reports.columns import Column, Form, Table, decimals, in_percent
 from transect.reports.drawing import svg
 from transect.reports.drawing.estimates import Mark
 from transect.reports.drawing.svg import Scale, Tick, covering, tick_text
@@ -172,7 +172,7 @@ def _answer(numbers: MitigateNumbers) -> list[str]:
     plain = numbers.mitigations[0]
     start = (
         "Without mitigation, an attacker that sees the answers guesses the class with a balanced accuracy of "
-        f"{_text(plain.model_leakage)} %. Δ is {shown(_bare(plain.amplification), 'points interval')} points, at a "
+        f"{_text(plain.model_leakage)} %. Δ is {_text(plain.amplification, '+')} points, at a "
         f"macro F₁ (the mean over labels) of {_text(plain.f1)} %."
     )
     return [_best(numbers), start, *_next(numbers)]
@@ -191,8 +191,9 @@ def _best(numbers: MitigateNumbers) -> str:
     return f"{none} {delta}"
 
 
-def _text(figure: Figure | None) -> str:
-    return shown(_bare(figure), "tenths interval") or "not estimable"
+def _text(figure: Figure | None, sign: str = "") -> str:
+    found = _bare(figure)
+    return "not estimable" if found is None else in_percent(found, sign=sign)
 
 
 def _negative(figure: Figure | None) -> Figure | None:

@@ -54,7 +54,7 @@ from transect.protocols import TargetLike
 from transect.records import Estimate
 from transect.reports.answer_picture import Judged, mark_of, picture, valued
 from transect.reports.blocks import Block, DotPlot, Facts, Folded, Heading, Paragraph, Part, Plots, Secondary
-from transect.reports.columns import AnyTable, Column, Table, probability, shown, significant
+from transect.reports.columns import AnyTable, Column, Table, decimals, decimals_for, probability, shown, significant
 from transect.reports.drawing import svg
 from transect.reports.drawing.svg import tag
 from transect.reports.wording import ATTRIBUTE_NOTE
@@ -154,7 +154,7 @@ class RecognitionOptions:
     landmarks: Annotated[
         str | None,
         Option(
-            "Column of the faces' landmarks, x and y in pixels of the picture in turn, 5 or 68 points; for models "
+            "Column of the faces' landmarks, alternating x and y in pixels, 5 or 68 points; for models "
             "whose preprocessing aligns faces.",
             opens="value",
         ),
@@ -510,17 +510,20 @@ def _picture(numbers: RecognitionNumbers) -> list[Block]:
             verdict="found" if gap.low > 0 else "cannot tell",
             about=_WORDS[gap.rate][0],
             detail=f"{gap.group} minus {gap.other}, {TITLES[name].lower()}",
-            value=valued(f"{_rounded(gap.estimate)} points", f"{_rounded(gap.low)} to {_rounded(gap.high)}"),
+            value=valued(f"{estimate} points", f"{low} to {high}"),
             mark=mark_of(gap),
         )
         for name, gap in gaps
+        for estimate, low, high in (_said(gap),)
     ]
     meanings = {"found": "found, of all pairs of groups", "cannot tell": "inconclusive"}
     return picture(rows, meanings, "Largest difference between groups with its 95 % interval")
 
 
-def _rounded(share: float) -> str:
-    return significant(100 * share, 2)
+def _said(found: Estimate) -> list[str]:
+    """The estimate and the ends of its interval in percent, as a sentence prints them."""
+    digits = decimals_for(found.low, found.high)
+    return [decimals(100 * end, digits) for end in (found.estimate, found.low, found.high)]
 
 
 def _sentences(numbers: RecognitionNumbers) -> Iterator[Markup]:
@@ -554,7 +557,7 @@ def _compared(
         return head.format("no groups to compare.") + alone
     most, least = known[gap.group], known[gap.other]
     if most.estimate == least.estimate:
-        same = Markup("{} % {} in each of {} groups.").format(significant(100 * most.estimate), words, len(known))
+        same = Markup("{} % {} in each of {} groups.").format(_said(most)[0], words, len(known))
         return head.format("no difference between the groups is shown.") + same
     both, ends = Markup("{} {} in {}, {} in {}{}"), {gap.group: most, gap.other: least}
     rates = both.format(_percent(most), words, gap.group, _percent(least), gap.other, _sized(gap, people, ends))
@@ -563,7 +566,7 @@ def _compared(
 
 def _percent(rate: Estimate) -> Markup:
     """A rate and its interval."""
-    value, low, high = (significant(100 * end) for end in (rate.estimate, rate.low, rate.high))
+    value, low, high = _said(rate)
     ends = Markup(' <span class="range">({} to {})</span>').format(low, high) if math.isfinite(rate.low) else ""
     return Markup("{} %{}").format(value, ends)
 
@@ -584,7 +587,7 @@ def _sized(gap: RateGap, people: int, ends: Mapping[str, Estimate]) -> str:
     if gap.reason:
         without = " and ".join(name for name, rate in ends.items() if not math.isfinite(rate.low))
         return f"; no interval of {without}, so none of the difference." if without else f"; {gap.reason}."
-    estimate, low, high = (significant(100 * end, 2) for end in (gap.estimate, gap.low, gap.high))
+    estimate, low, high = _said(gap)
     text = f"; difference {estimate} points, 95 % interval {low} to {high}."
     level = 1 - 0.05 / gap.pairs
     needed = largest([subjects_by_interval(gap.estimate, people, gap.low, gap.high, confidence=level)])
@@ -689,11 +692,9 @@ def _rate_plot(numbers: RecognitionNumbers, place: int, rate: RateName) -> DotPl
     label = Markup('{} <span class="change">{}</span>')
     drawn = [(label.format(group, TITLES[name]), found, name == "matched") for group, name, found in rows]
     axis = [found for _, _, found in rows]
-    return dot_plot(tag("strong", _AXES[rate]), f"rate-{place}-{rate}", drawn, _shown, axis, "")
-
-
-def _shown(rate: Estimate) -> str:
-    return shown(rate, "percent interval")
+    return dot_plot(
+        tag("strong", _AXES[rate]), f"rate-{place}-{rate}", drawn, partial(shown, form="percent interval"), axis, ""
+    )
 
 
 def _enrolment_table(numbers: RecognitionNumbers) -> Table[EnrolmentNumbers]:

@@ -39,10 +39,10 @@ from transect.runs.wording import counted
 
 _LIMITS: Final = (
     "Worlds are not drawn at random: what holds in these need not hold in another.",
-    "That an effect replicates says nothing of its cause. An unadjusted association in images as they are includes "
+    "Replication says nothing about the cause of an effect. An unadjusted association in unedited images includes "
     "whatever varies with the attribute; in matched pairs, what nobody listed may differ too.",
-    "A world in which an effect is not seen is no proof against it: its interval says which sizes remain possible.",
-    "A model may answer alike in all worlds and be wrong alike in all of them.",
+    "An effect that a world does not show may still exist there: its interval shows which sizes remain possible.",
+    "A model can be wrong in the same way in all worlds.",
 )
 _METHOD: Final = (
     "An effect is the same where the model (by the digest of its description), the attribute, the outcome, the unit "
@@ -107,7 +107,7 @@ class Replicate(Job[ReplicateNumbers]):
     ] = ()
     label_rules: Annotated[
         Path | None,
-        Option("Which labels mean which levels (a TOML file), in place of the rules that ship.", opens="data"),
+        Option("Which labels mean which levels (a TOML file), in place of the built-in rules.", opens="data"),
     ] = None
     combine: Annotated[
         bool,
@@ -140,7 +140,7 @@ class Replicate(Job[ReplicateNumbers]):
         titled = list(dict.fromkeys(short_name(finding.target) for finding in numbers.findings if finding.target))
         return Content(
             title=f"{', '.join(titled) or 'Effects'} in {counted(len(numbers.worlds), 'world')}",
-            question="Which effects are found in every world, and which are of one world alone?",
+            question="Which effects are found in every world, and which in one world alone?",
             picture=_picture(numbers),
             answer=list(map(_marked, numbers.answer)),
             remarks=[f"{note.rstrip('.')}." for note in numbers.notes],

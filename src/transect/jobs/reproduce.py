@@ -157,7 +157,7 @@ class Reproduce(Job[ReproduceNumbers]):
     ] = ()
     budget: Annotated[
         int | None,
-        Option("Most calls to each target that counts them; default: do not ask these targets."),
+        Option("Maximum number of calls to each target that counts them; default: do not ask these targets."),
     ] = None
     files: Annotated[
         Sequence[str] | Mapping[str, str | Path],
@@ -310,7 +310,7 @@ def _command(folder: Path, again: Path, given: Given, tolerance: float, *, quiet
     call(words, models, quiet=quiet)
     tables, lacking = compared_folders.compared_folders(folder, again, tolerance)
     if not tables:
-        raise BadInput(f"{folder}: expected files to compare with those of {again}, got none; repeat the run")
+        raise BadInput(f"{folder}: no files to compare with those of {again}; repeat the run")
     was, is_now = (command_record.read(place).versions for place in (folder, again))
     changed = [Change(f"{VERSIONS}{name}", was.get(name, ""), is_now.get(name, "")) for name in {**was, **is_now}]
     changed = [change for change in changed if change.was != change.is_now]
@@ -498,7 +498,7 @@ def _found(word: Word, folder: Path, files: Mapping[str, str | Path]) -> Path:
             return path
         if path.exists() and stated is not None:
             raise BadInput(f"{path}: expected the {name} of the run, got another one; give it: --file '{name}=PATH'")
-    raise BadInput(f"{folder}: expected its {name}, got none; say where it is: --file '{name}=PATH'")
+    raise BadInput(f"{folder}: its {name} is missing; say where it is: --file '{name}=PATH'")
 
 
 def call(words: Sequence[str], models: Sequence[str], *, quiet: bool) -> None:

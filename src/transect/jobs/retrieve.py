@@ -20,7 +20,7 @@ from transect.effects.retrieval import FIRST, SOURCES, FirstImages, RetrievalSke
 from transect.errors import BadInput
 from transect.job import Content, Job, Option, Out, function
 from transect.reports.blocks import Block, Dots, Heading, Paragraph, Part
-from transect.reports.columns import Column, Table, shown
+from transect.reports.columns import Column, Table, in_percent, shown
 from transect.runs import tables as columns
 from transect.runs.parts import Progress
 from transect.runs.table_inputs import as_names
@@ -126,7 +126,7 @@ class Retrieve(Job[RetrieveNumbers]):
     allow_download: Annotated[
         bool,
         Option(
-            "Download the model of hf:ID where it is not in the local cache.",
+            "Download the model of hf:ID if it is not in the local cache.",
             names=("--allow-download/--no-download",),
             panel="Model",
         ),
@@ -141,7 +141,7 @@ class Retrieve(Job[RetrieveNumbers]):
         notes = [f"{study.spec.name}: {_NO_LEVELS}" for study in studies if not study.design.levels]
         studies = [study for study in studies if study.design.levels]
         if not studies:
-            raise BadInput(f"{self.run}: expected a run with --vary or --steps, got none: {_NO_LEVELS}")
+            raise BadInput(f"{self.run}: no --vary or --steps in this run: {_NO_LEVELS}")
         options = Options(device=self.model_device, dtype=self.dtype, allow_download=self.allow_download)
         network = open_text_images(self.model, options)
         found = [each for study in studies for each in self._of_study(study, network, asked, first)]
@@ -201,7 +201,7 @@ def texts_of(queries: str | Path | Sequence[str]) -> tuple[str, ...]:
     if twice := sorted({text for text in texts if texts.count(text) > 1}):
         raise BadInput(f"queries: {twice[0]!r} is given twice; leave one out")
     if not texts or not all(text.strip() for text in texts):
-        raise BadInput("queries: expected texts to search by, got none; write one in each line")
+        raise BadInput("queries: no texts to search by; write one in each line")
     return texts
 
 
@@ -248,7 +248,7 @@ def _sentences(numbers: RetrieveNumbers) -> Iterator[Markup]:
     for one in sure[:MOST]:
         if (top := one.top) is not None:
             level = _largest(top)
-            share, name = shown(top.shares[level], "percent interval"), one.levels[level]
+            share, name = in_percent(top.shares[level], 100), one.levels[level]
             yield Markup("<b>{}</b>: {} % of the first {} images show {} {}, by equal shares {:.3g} %.").format(
                 one.query, share, top.k, spaced(one.attribute), name, 100 / len(one.levels)
             )

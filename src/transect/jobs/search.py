@@ -43,7 +43,7 @@ from transect.reports import builder
 from transect.reports.answer_picture import MOST
 from transect.reports.blocks import Block, Dots, Facts, Heading, Paragraph, Part, Plot, Plots, Secondary, TextTable
 from transect.reports.builder import data_address
-from transect.reports.columns import Column, Table, shown
+from transect.reports.columns import Column, Table, in_percent, shown
 from transect.reports.drawing import svg
 from transect.reports.drawing.maps import MAP_HEIGHT, Field, Frame, heat_map
 from transect.reports.drawing.svg import Tick, joined, tag
@@ -89,12 +89,11 @@ _FACES: Final = {
 """Of errors, and of other outcomes: the heading of the mean faces, what they show, and the names of both kinds."""
 _RENDERED: Final = (
     "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them. "
-    "Attributes are appearances as an onlooker sees them, never identities. Attributes that were not varied were not "
-    "searched."
+    "Transect varies appearance, not identity. Attributes that were not varied were not searched."
 )
 _REGIONS: Final = (
     "The search found each rule in one half of its calls and confirmed it in the other half. The rate comes from fresh "
-    "images inside the rule alone, each of another subject. Fresh images stop as soon as the interval is narrow, and "
+    "images inside the rule, one per subject. Fresh images stop as soon as the interval is narrow, and "
     "stopping makes an interval hold less often. So it is computed as one of 97 %, and holds in at least 94 % of "
     "searches: in 90 % with fewer than 25 images, or for a rate near 0 or 100 %. The rules stand in the order in which "
     "they were found, before any fresh image: the first is not picked for a high rate. Values are rounded."
@@ -146,7 +145,7 @@ class Search(Job[SearchNumbers]):
         str | None,
         Option("The right answer: 'smile>0.5', an attribute, or face (default for detectors).", opens="value"),
     ] = None
-    budget: Annotated[int, Option("Calls in all, confirmation included; 20 or more.")] = 400
+    budget: Annotated[int, Option("Total number of calls, including confirmation; at least 20.")] = 400
     goal: Annotated[
         str,
         Option(
@@ -158,8 +157,8 @@ class Search(Job[SearchNumbers]):
     vary: Annotated[
         str | Sequence[str],
         Option(
-            "An attribute to search along: NAME over the population's values, NAME=LOW:HIGH evenly, or NAME=A,B by "
-            "level; repeatable. Default: every continuous attribute.",
+            "An attribute to search along: NAME (the population's values), NAME=LOW:HIGH (uniform) or NAME=A,B "
+            "(levels); repeatable. Default: every continuous attribute.",
             opens="value",
         ),
     ] = ()
@@ -317,8 +316,8 @@ REGIONS: Final[Sequence[Column[Region]]] = (
 )
 
 
-def _percent(one: Estimate) -> str:
-    text = shown(one, "percent interval")
+def _percent(one: Estimate, least: int = 1) -> str:
+    text = in_percent(one, 100, least=least)
     return text if math.isnan(one.estimate) else f"{text} %"
 
 
@@ -357,7 +356,7 @@ def _answer(numbers: SearchNumbers) -> Iterator[str]:
 def _said(where: str, verb: str, one: Region | OverallRate, images: str) -> str:
     if math.isnan(one.rate):
         return f"{where} {verb} an unknown share of images: {one.reason}."
-    return f"{where} {verb} {_percent(_estimate(one))} of {images}."
+    return f"{where} {verb} {_percent(_estimate(one), least=0)} of {images}."
 
 
 def _counted(numbers: SearchNumbers) -> Iterator[str]:
@@ -485,12 +484,19 @@ def _map_column(one: AttributeMap, column: int) -> Column[int]:
     return Column(heading, lambda row: f"{one.failures[row][column]} of {one.calls[row][column]}", "figure")
 
 
+_MOST_CONDITIONS: Final = 40
+"""Rows of the table of errors that stand on the first page."""
+
+
 def _errors(numbers: SearchNumbers) -> Iterator[Block]:
     errors = numbers.errors
     if errors is None or not errors.samples[0].rows:
         return
+    table = _error_table(errors)
     yield Paragraph(_ERRORS)
-    yield _error_table(errors)
+    if len(table.records) > _MOST_CONDITIONS:
+        yield Paragraph(f"The table of {len(table.records)} conditions is on the page of all numbers.")
+    yield Secondary([table]) if len(table.records) > _MOST_CONDITIONS else table
     if numbers.faces:
         heading, seen, named = _FACES[numbers.outcome in ERRORS]
         yield Heading(f"Mean faces {heading}")
@@ -545,17 +551,17 @@ def _mean(picture: bytes | None, words: str, name: str) -> Markup:
 
 def _course(numbers: SearchNumbers) -> Iterator[Block]:
     found, calls = numbers.distinct_failures, counted(numbers.calls, "call")
-    yield Paragraph(f"Failures far apart, from none to {found:,}, over {calls}.")
+    yield Paragraph(f"Distinct failures, from none to {found:,}, over {calls}.")
     points = _curve(numbers.curve)
     if not points:
         yield Paragraph("No failure was found.")
         return
     line = tag("g", svg.course(points, height=100), class_="series s0")
     words = "The line rises with each failure that is far from those before."
-    drawing = svg.plot("course-plot", "Failures far apart by calls", words, line, up=(), height=192)
+    drawing = svg.plot("course-plot", "Distinct failures by calls", words, line, up=(), height=192)
     rows = [(str(call), str(count)) for call, count in enumerate(numbers.curve, start=1)]
-    table = TextTable("Course", ("call", "failures far apart"), rows)
-    yield Plot("Failures far apart by calls", drawing, "calls", table)
+    table = TextTable("Course", ("call", "distinct failures"), rows)
+    yield Plot("Distinct failures by calls", drawing, "calls", table)
 
 
 def _curve(counts: Sequence[int]) -> str:
@@ -569,7 +575,7 @@ def _curve(counts: Sequence[int]) -> str:
 
 
 def _methods(numbers: SearchNumbers) -> Facts:
-    often = "" if numbers.outcome in ERRORS else ", in half of an image's wordings or more"
+    often = "" if numbers.outcome in ERRORS else ", in at least half of an image's wordings"
     estimate = numbers.estimate
     space = (f"{one.name} {shown(one.low, 'number')} to {shown(one.high, 'number')}" for one in numbers.space)
     gates = [(str(section.title), str(section.text[0])) for section in numbers.sections if section.key == "gates"]

@@ -65,7 +65,7 @@ class TrainClassifier(Job[ClassifierNumbers]):
         str | Schedule,
         Option("quick, balakrishnan-2020 or denton-2019.", str),
     ] = "quick"
-    count: Annotated[int, Option("Pictures that FaceWorld draws; of a data set all are used.")] = 10_000
+    count: Annotated[int, Option("Pictures that FaceWorld draws; a data set is used whole.")] = 10_000
     population: Population = "balanced"
     seed: Annotated[int, Option("Seed of weights, order and who is held out.")] = 0
     device: Device = "cpu"

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 MOST_DRAWN: Final = 50_000
 """Pictures that FaceWorld draws for a generator, where it is shown as many or more."""
-NOT_FACEWORLD: Final = "the shipped network reads FaceWorld's attributes alone; let people judge (the how-to)"
-UNREAD: Final = "the shipped network does not read this attribute"
+NOT_FACEWORLD: Final = "the built-in network reads FaceWorld's attributes alone; let people judge (the how-to)"
+UNREAD: Final = "the built-in network does not read this attribute"
 _JUDGE: Final = (
     "Conditions are judged by the built-in network, which learned from FaceWorld and took no part in this training. "
     "It errs too: the last column is how often it reads FaceWorld's own pictures of the same size as they are."
@@ -38,7 +38,7 @@ _JUDGE: Final = (
 @final
 @dataclass(frozen=True, slots=True)
 class ConditionShare:
-    """Of `pictures` pictures made with a level of a condition, the share that the shipped network reads so.
+    """Of `pictures` pictures made with a level of a condition, the share that the built-in network reads so.
 
     low, high: Wilson's 95 % interval over pictures. own: the same share of FaceWorld's own pictures of that level, NaN
     for another source. NaN with a `reason` where the network does not read the attribute.
@@ -109,11 +109,15 @@ class TrainGan(Job[GanNumbers]):
     ] = None
     images: Annotated[
         int,
-        Option("Images shown in all; a larger number resumes a training of stylegan2, or with --grow.", least=1),
+        Option(
+            "Total number of images shown; a larger number resumes a training of stylegan2, or with --grow.", least=1
+        ),
     ] = 1_000_000
     count: Annotated[
         int | None,
-        Option("Pictures that FaceWorld draws; default as many as are shown, at most 50,000. Of a data set all."),
+        Option(
+            "Pictures that FaceWorld draws; default as many as are shown, at most 50,000. A data set is used whole."
+        ),
     ] = None
     population: Population = "balanced"
     conditions: Annotated[
@@ -202,7 +206,7 @@ def _likeness(device: str) -> Likeness:
 
 
 def _obeyed(file: Path, source: Source, conditions: Sequence[str]) -> tuple[ConditionShare, ...]:
-    """How often each level of each condition is obeyed, as the shipped network reads the generator's pictures."""
+    """How often each level of each condition is obeyed, as the built-in network reads the generator's pictures."""
     from transect.generators.faceworld.world import FaceWorld
     from transect.generators.progressive.generator import Progressive
     from transect.perceptual.judging import obedience

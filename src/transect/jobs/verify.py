@@ -158,7 +158,7 @@ class Verify(Job[VerifyNumbers]):
     def _files(self) -> RunFiles:
         """A run's files compared with its manifest, which is signed where that is asked for."""
         if self.run is None:
-            raise BadInput("RUN: expected the folder of a run, got none; for example: transect verify run runs/demo")
+            raise BadInput("RUN: no folder given; for example: transect verify run runs/demo")
         if self.settings not in (None, MarksSettings()):
             raise BadInput("--finder and its options do not apply to a run's files; leave them out")
         folder, key = working_folders.opened(self.run), None if self.key is None else Path(self.key)

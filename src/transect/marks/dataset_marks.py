@@ -39,13 +39,11 @@ class OwnMarks:
 
     def __init__(self, labelled: LabelledImages | None) -> None:
         if labelled is None:
-            raise BadInput("marks: expected a data set for its own marks, got none; choose another finder")
+            raise BadInput("marks: a data set's own marks need a data set; choose another finder")
         drawn = labelled.path / FOLDER
         self._drawn = drawn if labelled.reader == _READER and drawn.is_dir() else None
         if labelled.points is None and self._drawn is None:
-            raise BadInput(
-                f"{labelled.name}: expected a data set with landmarks or masks, got none; choose another finder"
-            )
+            raise BadInput(f"{labelled.name}: the data set has no landmarks or masks; choose another finder")
         self._labelled = labelled
 
     def describe(self) -> dict[str, Any]:
@@ -72,7 +70,7 @@ class OwnMarks:
     def _points(self, rows: Int[np.ndarray, " n"], size: int) -> Float[np.ndarray, "n k 2"]:
         labelled = self._labelled
         if labelled.points is None:
-            raise BadInput(f"{labelled.name}: expected landmarks, got none; choose another finder")
+            raise BadInput(f"{labelled.name}: no landmarks; choose another finder")
         found = [fitted_points(labelled.points[row], *self._stored(row), size, labelled.crop) for row in map(int, rows)]
         return np.array(found, dtype=np.float64).reshape(len(rows), *labelled.points.shape[1:])
 

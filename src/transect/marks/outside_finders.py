@@ -44,7 +44,7 @@ class DlibMarks:
             self._predictor: Any = dlib.shape_predictor(str(file))
         except RuntimeError as error:
             message = words_of(error, 100)
-            raise BadInput(f"{file}: expected a model file of dlib's (shape_predictor), got {message}") from None
+            raise BadInput(f"{file}: expected a dlib model file (shape_predictor), got {message}") from None
         found = int(self._predictor(np.zeros((64, 64, 3), np.uint8), dlib.rectangle(8, 8, 55, 55)).num_parts)
         if found != POINTS:
             raise BadInput(f"{file}: expected a shape predictor of 68 points, got {found}; choose another")

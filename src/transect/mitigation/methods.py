@@ -287,7 +287,7 @@ def _rba(method: Rba, setup: Setup, start: Fitted) -> Fitted:
 
 def _required(start: Fitted | None) -> Fitted:
     if start is None:
-        raise BadInput("start: expected a fitted model to start from, got none; fit it first")
+        raise BadInput("start: no fitted model to start from; fit it first")
     return start
 
 

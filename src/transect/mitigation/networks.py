@@ -317,7 +317,7 @@ def _normalizing(name: str) -> tuple[Sequence[float], Sequence[float]]:
 def _fetched(repository: object, name: str) -> Path:
     """The safetensors that a model's authors keep on the Hugging Face hub."""
     if not repository:
-        raise BadInput(f"{name}: expected weights on the Hugging Face hub, got none; set pretrained or weights")
+        raise BadInput(f"{name}: no weights on the Hugging Face hub; set pretrained or weights")
     from huggingface_hub import hf_hub_download
 
     return Path(hf_hub_download(str(repository), _FILE))

@@ -231,7 +231,7 @@ def _checked(config: Config, where: str) -> Config:
     if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
         raise BadInput(f"{where}: seeds: expected different whole numbers of at least 0, got {list(seeds)}")
     if not config.attackers:
-        raise BadInput(f"{where}: attackers: expected at least one, got none; name logistic, trees or mlp-2")
+        raise BadInput(f"{where}: attackers: none given; name logistic, trees or mlp-2")
     return config.model_copy(update={"mitigations": _ordered(config.mitigations, where)})
 
 

@@ -358,7 +358,7 @@ def tasks(
 ) -> tuple[TaskData, tuple[str, ...]]:
     """Labels and protected classes of pictures by questions; and what the classes are called."""
     if not labels:
-        raise BadInput("labels: expected at least one, got none; give the labels to learn")
+        raise BadInput("labels: none given; give the labels to learn")
     columns = []
     for name, question in labels.items():
         column, classes = codes(question, values, attributes)

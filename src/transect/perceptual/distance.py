@@ -127,7 +127,7 @@ class VGG16:
 def load_vgg16(path: Path | None, device: str = "cpu") -> VGG16:
     """VGG16 of a file with torchvision's names. Raises BadInput for none or another."""
     if path is None:
-        raise BadInput("vgg16: expected a file of its weights, got none; give torchvision's vgg16 with --weights")
+        raise BadInput("vgg16 needs a file of its weights; give torchvision's vgg16 with --weights")
     return VGG16(read_weights(path, pytorch=True), str(path), device)
 
 

@@ -169,10 +169,12 @@ class Judgement(SetDistances):
 
 
 def judge(real: Generator, generated: Generator, images: int, *, device: str = "cpu") -> Judgement:
-    """FID, KID, precision and recall of `images` generated pictures against as many real ones, by the shipped features.
+    """FID, KID, precision and recall of `images` generated pictures against as many real ones.
 
-    `floor` has the same of two samples of the real source, drawn for it: no generator does better. The features were
-    learned on FaceWorld, so that figures of other networks are on another scale. Raises BadInput for fewer than 200.
+    `floor` has the same of two samples of the real source, drawn for it: no generator does better. The built-in
+    features were learned on FaceWorld, so that figures of other networks are on another scale.
+
+    Raises BadInput for fewer than 200.
     """
     if images < FEWEST:
         raise BadInput(f"images: expected at least {FEWEST}, got {images}; results on fewer are unreliable")

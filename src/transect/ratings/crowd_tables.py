@@ -58,7 +58,7 @@ def _alike(values: list[object]) -> list[Any]:
 
 def _user(annotation: Annotation) -> str:
     if annotation.user is None:
-        raise BadInput(f"{annotation.where}: expected completed_by, who answered, got none; export with annotators")
+        raise BadInput(f"{annotation.where}: no completed_by, who answered; export with annotators")
     return str(annotation.user)
 
 

@@ -308,7 +308,7 @@ def _attached(folder: Path) -> _Files:
 
 
 def _nothing_to_prune(folder: Path) -> str:
-    return f"{folder}: expected ratings for --prune to look at, got none; give --perceived or --ratings too"
+    return f"{folder}: no ratings for --prune to look at; give --perceived or --ratings too"
 
 
 def _write(path: Path, table: pa.Table) -> None:

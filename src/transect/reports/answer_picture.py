@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from transect.records import Estimate
 from transect.reports.blocks import Block, DotPlot, Folded, Row
+from transect.reports.columns import decimals_for
 from transect.reports.document import NOT_ESTIMABLE, finite, rounded
 from transect.reports.drawing import estimates, svg
 from transect.reports.drawing.estimates import Mark
@@ -58,9 +59,10 @@ def _difference(mark: Mark, unit: str) -> Markup:
     if mark.value is None:
         return valued(NOT_ESTIMABLE, "")
     style = effect_style(unit)
-    size = rounded(mark.value, style, signed=True)
-    points = (" point" if size[1:] == "1.0" else " points") if style == "points" else ""
-    ends = [rounded(end, style, signed=True) for end in (mark.low, mark.high) if end is not None]
+    digits = decimals_for(mark.low, mark.high)
+    size = rounded(mark.value, style, digits, signed=True)
+    points = (" point" if size[1:] in ("1", "1.0") else " points") if style == "points" else ""
+    ends = [rounded(end, style, digits, signed=True) for end in (mark.low, mark.high) if end is not None]
     return valued(size + points, " to ".join(ends) or "no interval")
 
 
@@ -101,7 +103,9 @@ def _plot(rows: Sequence[Judged], change: str, name: str, key: Markup) -> DotPlo
     ticks = svg.ticks_across(scale, effect_style(rows[0].unit) == "points")
     drawn = []
     for place, row in enumerate(rows):
-        told = row.said or estimates.told(row.mark, f"{_crosses(row)}: {row.verdict}")
+        told = row.said or estimates.told(
+            row.mark, f"{_crosses(row)}: {row.verdict.replace('cannot tell', 'inconclusive')}"
+        )
         title = Markup("{}, {}").format(row.about, row.detail).striptags()
         track = estimates.judged_row(f"{name}-{place}", title, told, row.mark, row.verdict, scale, ticks, row.margin)
         label = Markup('<b>{}</b> <span class="change">{}</span>').format(row.about, row.detail)

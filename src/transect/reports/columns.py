@@ -1,11 +1,14 @@
-"""Tables of records: what each column shows of a record, and how, once for terminal, page and data files."""
+"""Tables of records: what each column shows of a record, and how, once for terminal, page and data files.
+
+Rates and their differences have one precision policy: tables print one decimal, sentences those of `decimals_for`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, final
 
 import pyarrow as pa
 
@@ -16,8 +19,9 @@ Form = Literal[
     "interval", "percent interval", "tenths interval", "points interval",
 ]  # fmt: skip
 """How a column shows its values: text as it is, figure too but aligned as numbers are, count with thousands apart,
-number to three digits, percent and the intervals with theirs (of records with `estimate`, `low`, `high` and `reason`),
-tenths with one decimal, points with one and the sign of a difference, p as a p value."""
+number to three digits, percent a share with one decimal, tenths a number in percent with one, points with the sign of a
+difference, p as a p value; intervals are of records with `estimate`, `low`, `high` and `reason`."""
+_NARROW: Final = 0.05
 
 
 @final
@@ -87,22 +91,46 @@ def shown(value: Any, form: Form) -> str:
             return ""
         case "count":
             return f"{value:,}".replace("-", "−")
-        case "number" | "percent":
-            return significant(value * (100 if form == "percent" else 1))
-        case "tenths":
-            return decimals(value, 1)
+        case "number":
+            return significant(value)
+        case "percent" | "tenths":
+            return decimals(value * (100 if form == "percent" else 1), 1)
         case "p":
             return probability(value)
         case "interval":
             return _with_ends(value, significant)
         case "percent interval":
-            return _with_ends(value, lambda number: significant(100 * number))
+            return in_percent(value, 100, least=1)
         case "tenths interval":
-            return _with_ends(value, lambda number: decimals(number, 1))
+            return in_percent(value, least=1)
         case "points interval":
-            return _with_ends(value, lambda number: decimals(number, 1, "+"))
+            return in_percent(value, sign="+", least=1)
         case _:
             return value if isinstance(value, str) else str(value)  # also what is printed of a document, with its place
+
+
+def in_percent(value: Any, times: float = 1, *, sign: str = "", least: int = 0) -> str:
+    """An estimate in percent or points and its interval, as a sentence prints them. times: 100 where it is a share.
+
+    least: decimals that it has at least.
+    """
+    low, high = (None if end is None else times * end / 100 for end in (value.low, value.high))
+    digits = max(least, decimals_for(low, high))
+    return _with_ends(value, lambda number: decimals(times * number, digits, sign))
+
+
+def decimals_for(low: float | None, high: float | None) -> int:
+    """Decimals in percent that an interval of shares bears in a sentence: none where it is wider than five points.
+
+    One more, up to three, where an end that is not 0 would print as 0, so that what excludes 0 also says so.
+
+    >>> decimals_for(0.02, 0.31), decimals_for(0.002, 0.31), decimals_for(0.0, 0.02), decimals_for(None, None)
+    (0, 1, 1, 1)
+    """
+    if low is None or high is None or not math.isfinite(high - low):
+        return 1
+    smallest = min((abs(end) for end in (low, high) if end), default=1.0)
+    return next((d for d in range(int(high - low <= _NARROW), 3) if 100 * smallest >= 0.5 * 10.0**-d), 3)
 
 
 def _with_ends(value: Any, text: Callable[[float], str]) -> str:

@@ -31,7 +31,6 @@ whole.
 NOT_ESTIMABLE = "not estimable"
 PER_CENT = Markup("&nbsp;%")
 """What follows a number in per cent."""
-_NARROW = 0.05
 _WITHIN_NAMES = re.compile(r"(?<=\w[_:/.])(?=[^\W\d])")
 
 
@@ -66,20 +65,6 @@ def rounded(value: float, style: Style, decimals: int = 1, *, signed: bool = Fal
         text = f"{value if style == 'fixed' else 100 * value:z.{decimals}f}"
     plus = "+" if signed and value > 0 and text.strip("0.") else ""
     return plus + text.replace("-", "−")
-
-
-def decimals_for(low: float | None, high: float | None) -> int:
-    """Decimals that an interval of this width bears in a sentence: none when it is wider than five points.
-
-    One more, up to three, where an end that is not 0 would print as 0, so that what excludes 0 also says so.
-
-    >>> decimals_for(0.02, 0.31), decimals_for(0.002, 0.31), decimals_for(0.0, 0.02)
-    (0, 1, 1)
-    """
-    if low is None or high is None:
-        return 1
-    smallest = min((abs(end) for end in (low, high) if end), default=1.0)
-    return next((d for d in range(int(high - low <= _NARROW), 3) if 100 * smallest >= 0.5 * 10.0**-d), 3)
 
 
 @final

@@ -194,7 +194,7 @@ class VerdictEntry(OfOutcome):
     low: Estimate = Field(description="lowest end of the 90 % intervals of all pairs of levels")
     high: Estimate = Field(description="highest end of the 90 % intervals of all pairs of levels")
     subjects_needed: Count | None = Field(
-        default=None, description="subjects that can tell a difference of the margin from none; null where not known"
+        default=None, description="subjects that would rule out a difference of the margin; null where not known"
     )
     subjects_to_confirm: Count | None = Field(
         default=None,

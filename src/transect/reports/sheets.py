@@ -70,7 +70,7 @@ def _check(pixels: np.ndarray, columns: int, labels: Sequence[str] | None) -> No
     if pixels.ndim != 4 or pixels.shape[-1] != 3 or pixels.dtype != np.uint8:
         raise BadInput(f"contact sheet: expected uint8 [n, h, w, 3], got {pixels.dtype} {list(pixels.shape)}")
     if not len(pixels):
-        raise BadInput("contact sheet: expected at least one image, got none; raise --subjects")
+        raise BadInput("contact sheet: no images; raise --subjects")
     if columns < 1:
         raise BadInput(f"contact sheet: expected at least one column, got {columns}")
     if labels is not None and len(labels) != len(pixels):

@@ -12,7 +12,8 @@ from typing import Final, TypeVar, final
 from markupsafe import Markup, escape
 
 from transect.reports.answer_picture import Judged, valued
-from transect.reports.document import Document, Entry, Style, breakable, decimals_for
+from transect.reports.columns import decimals_for
+from transect.reports.document import Document, Entry, Style, breakable
 from transect.reports.drawing.estimates import Mark
 from transect.reports.entries import (
     MARKS,

@@ -13,10 +13,7 @@ from transect.reports.results import AttributeEntry, StudyEntry, TargetEntry
 from transect.runs.wording import spaced
 from transect.targets.kinds import kinds
 
-ATTRIBUTE_NOTE = (
-    "Attributes are appearances as an onlooker sees them, never identities: a face that looks a certain way "
-    "says nothing about who a person is."
-)
+ATTRIBUTE_NOTE = "Transect varies appearance, not identity: how a face looks says nothing about who a person is."
 
 _OUTCOMES = {
     "answer": "rate of yes answers",

@@ -359,7 +359,7 @@ def _stored(path: Path) -> tuple[dict[str, Any], str]:
 def clear_run(folder: Path) -> None:
     """Delete what a run wrote into a folder; other files stay."""
     if not is_run(folder):
-        raise RunFolderError(f"{folder}: expected a run to overwrite, found none; choose another --out")
+        raise RunFolderError(f"{folder}: no run to overwrite; choose another --out")
     places = [folder, *studies_of(folder)]
     for place in places:
         _refuse_to_clear(folder, place)

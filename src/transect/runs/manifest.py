@@ -143,11 +143,11 @@ def sign(folder: Path, key: Path) -> Path:
 def _read(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not folder.is_dir():
-        raise BadInput(f"{folder}: expected {MANIFEST}, got none: there is no such folder; check the path")
+        raise BadInput(f"{folder}: no such folder; check the path")
     if not path.is_file() or path.is_symlink():
         advice = "the folders of audits have one, those of other commands do not"
         advice = f"finish the audit, or write it: transect report {folder}" if is_run(folder) else advice
-        raise BadInput(f"{folder}: expected {MANIFEST}, got none; {advice}")
+        raise BadInput(f"{folder}: no {MANIFEST}; {advice}")
     manifest = record_in(path, Manifest)
     if manifest.schema_version != VERSION:
         raise BadInput(f"{path}: expected version {VERSION}, got {manifest.schema_version}; install a newer Transect")
@@ -188,7 +188,7 @@ def _is_signed(folder: Path, key: Any) -> bool:
 
     path = folder / SIGNATURE
     if not path.is_file():
-        raise BadInput(f"{folder}: expected {SIGNATURE}, got none; sign it: transect verify run {folder} --sign KEY")
+        raise BadInput(f"{folder}: no {SIGNATURE}; sign it: transect verify run {folder} --sign KEY")
     try:
         key.verify(bytes.fromhex(path.read_text(encoding="ascii").strip()), _PURPOSE + (folder / MANIFEST).read_bytes())
     except (InvalidSignature, ValueError):

@@ -44,7 +44,7 @@ def check_readable(path: Path) -> Path:
         with path.open("rb"):
             return path
     except FileNotFoundError:
-        raise BadInput(f"model file {path}: expected a file, found none: check the path") from None
+        raise BadInput(f"model file {path}: no such file; check the path") from None
     except OSError as error:
         raise BadInput(
             f"model file {path}: cannot be read ({words_of(error)}): check its path and permissions"
@@ -299,7 +299,8 @@ def read_tensors(path: Path) -> object:
             return torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged or hostile file makes the reader fail in any way
         raise BadInput(
-            f"{path}: holds more than tensors or is damaged ({refused_by_torch(error)}): save model.state_dict()"
+            f"{path}: holds more than tensors or is damaged ({refused_by_torch(error)}): save model.state_dict(), "
+            "best with safetensors"
         ) from None
 
 

@@ -86,7 +86,7 @@ def _check_settings(file: Path, content: Mapping[str, object]) -> None:
                 "again"
             )
         if not (file.parent / name).is_file():
-            raise BadInput(f"{file}: expected {name} next to it, found none; copy or save the model again")
+            raise BadInput(f"{file}: no {name} next to it; copy or save the model again")
     for name in (name for key in _LISTS for name in _listed(file, content, key)):
         if not _is_plain(name):
             raise BadInput(f"{file}: expected names of files in its folder, got {name!r:.80}; save the model again")

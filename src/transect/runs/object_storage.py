@@ -214,7 +214,7 @@ def _profile(address: str) -> dict[str, Any]:
     try:
         from obstore.auth.boto3 import Boto3CredentialProvider
     except ModuleNotFoundError:
-        raise BadInput("AWS_PROFILE: expected the library boto3, got none; pip install boto3, or unset it") from None
+        raise BadInput("AWS_PROFILE needs the library boto3; pip install boto3, or unset it") from None
     return {"credential_provider": Boto3CredentialProvider()}
 
 

@@ -139,7 +139,7 @@ def _text(path: Path, name: str) -> str:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return file.read()
     except FileNotFoundError:
-        raise BadInput(f"{name}: expected a file, found none; check the path") from None
+        raise BadInput(f"{name}: no such file; check the path") from None
     except UnicodeDecodeError as error:
         raise BadInput(
             f"{name}: expected a CSV in UTF-8, got another encoding ({error.reason}); save it again"
@@ -297,7 +297,7 @@ def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.
     try:
         table = _read(path, role, text)
     except FileNotFoundError:
-        raise BadInput(f"{role} {path}: expected a file, found none; check the path") from None
+        raise BadInput(f"{role} {path}: no such file; check the path") from None
     except _UNREADABLE as error:
         kind = path.suffix.removeprefix(".") or "table"
         raise BadInput(f"{role} {path}: expected a readable {kind} file, got: {words_of(error)}") from None

@@ -32,7 +32,7 @@ from transect.errors import (
     TransectError,
     UnknownName,
 )
-from transect.options import Option
+from transect.options import Option, names_fields
 from transect.protocols import RunsApart, Target
 from transect.records import Images, Predictions, Task, declared
 from transect.runs.wording import counted
@@ -412,6 +412,7 @@ class Limits:
         float, Option("Stop when more than this share of images fails.", panel=_PANEL, rare=True)
     ] = 0.05
 
+    @names_fields
     def __post_init__(self) -> None:
         if not 0 < self.timeout < math.inf:
             raise BadInput(f"--timeout: expected a finite number of seconds above 0, got {self.timeout:g}")

@@ -181,10 +181,7 @@ def _wanted(numbers: range, names: Mapping[int, str], positive: str | int | None
         if known or len(possible) == 1:
             return tuple(possible) or (0,)
         listed = ", ".join(names.values()) or (f"{possible[0]} to {possible[-1]}" if possible else "numbers")
-        raise BadInput(
-            f"positive: expected the class whose boxes count ({listed}), got none; choose one or several "
-            "(A,B) with --positive"
-        )
+        raise BadInput(f"positive: no class whose boxes count ({listed}); choose one or several (A,B) with --positive")
     numbered = {name: number for number, name in names.items()}
     text = str(positive)
     parts = [text] if text in numbered else [part.strip() for part in text.split(",")]

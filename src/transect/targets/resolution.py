@@ -43,7 +43,7 @@ def resolve(spec: str, *, isolate: bool | None = None, **options: object) -> Tar
 
     >>> resolve("nowhere.onnx")
     Traceback (most recent call last):
-    transect.errors.BadInput: model file nowhere.onnx: expected a file, found none: check the path
+    transect.errors.BadInput: model file nowhere.onnx: no such file; check the path
     """
     may_open(spec)
     settings = {key: value for key, value in options.items() if value is not None}

@@ -108,7 +108,7 @@ def _network(name: str, tensors: Mapping[str, Any], config: Mapping[str, Any], p
         network = timm.create_model(name, pretrained=False, num_classes=classes, **given)
         settings = timm.data.resolve_data_config({}, model=network)
     except Exception as error:  # the library raises many kinds
-        raise BadInput(f"timm:{name}: expected a name of timm's, got: {words_of(error, 160)}") from None
+        raise BadInput(f"timm:{name}: expected the name of a timm model, got: {words_of(error, 160)}") from None
     check_weights(tensors, network.state_dict(), str(path), finite=False)
     network.load_state_dict(tensors)
     return network, preprocess_of(settings)

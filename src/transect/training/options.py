@@ -53,7 +53,10 @@ class GanOptions:
     rate: Annotated[float | None, Option("Learning rate; default 0.0025, progressive 0.001.")] = None
     r1: Annotated[float | None, Option("Weight of R1; StyleGAN2 default: by size and batch.", least=0)] = None
     class_weight: Annotated[
-        float | None, Option("Conditional: weight of the class loss; default 1. Higher obeys sooner.", least=0)
+        float | None,
+        Option(
+            "Conditional: weight of the class loss; default 1. A higher weight makes conditions hold sooner.", least=0
+        ),
     ] = None
     distil: Annotated[
         int | None,
@@ -64,7 +67,8 @@ class GanOptions:
     blend: Annotated[
         int | None,
         Option(
-            "With --distil: images over which the adversarial loss then comes in; default half of --distil.", least=0
+            "With --distil: images over which the adversarial loss is then phased in; default half of --distil.",
+            least=0,
         ),
     ] = None
     teacher_weight: Annotated[
@@ -93,8 +97,8 @@ class ClassifierOptions:
     image_size: Annotated[
         int | None, Option("Width and height in pixels; default the schedule's.", names=("--size",))
     ] = None
-    epochs: Annotated[int | None, Option("Epochs in all, spread over the schedule's rates.")] = None
-    batch: Annotated[int | None, Option("Pictures a step; default the schedule's.")] = None
+    epochs: Annotated[int | None, Option("Total number of epochs, spread over the schedule's rates.")] = None
+    batch: Annotated[int | None, Option("Pictures per step; default the schedule's.")] = None
     balanced: Annotated[bool | None, Option("Make classes equally probable in training; default the schedule's.")] = (
         None
     )

@@ -380,6 +380,6 @@ def _balanced(places: Int[np.ndarray, " n"], conditions: Sequence[Condition]) ->
     members = [np.flatnonzero(places == number) for number in range(len(names))]
     if empty := [", ".join(name) for name, rows in zip(names, members, strict=True) if not len(rows)]:
         absent = "; ".join(empty[:3]) + (f" and {len(empty) - 3} more" if len(empty) > 3 else "")
-        raise BadInput(f"conditions: expected pictures of every combination, got none of: {absent}; cut more coarsely")
+        raise BadInput(f"conditions: no pictures of {absent}; use fewer cuts")
     most = max(len(rows) for rows in members)
     return np.concatenate([np.resize(rows, most) for rows in members])

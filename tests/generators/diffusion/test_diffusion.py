@@ -227,12 +227,12 @@ def test_sizes_that_do_not_fit(place):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (("{glasses}", ""), r"prompt: expected a slot \{glasses\} for \[attributes.glasses\], got none; add it"),
+        (("{glasses}", ""), r"prompt: no slot \{glasses\} for \[attributes.glasses\]; add it"),
         (("{age}", "{age} {age.__class__}"), r"expected slots \{age\}, \{glasses\}, got \{age.__class__\}"),
         (('{ young = "young", old = "old" }', '{ young = "young" }'), "attributes.age: expected two levels or more"),
         (('old = "old"', 'old = "young"'), "attributes.age: expected different words for each level"),
         (("steps = 2", 'source = "folder:faces"'), "source: mode text"),
-        (("steps = 2", 'mode = "edit"'), "source: expected READER:PATH of the photographs to edit"),
+        (("steps = 2", 'mode = "edit"'), "source: no READER:PATH of the photographs to edit"),
     ],
 )  # fmt: skip
 def test_a_file_that_does_not_fit_is_one_line(tmp_path, changed, message):

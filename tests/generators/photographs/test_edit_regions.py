@@ -40,7 +40,7 @@ def test_a_folder_has_a_mask_of_each_photograph(tmp_path):
     # cut as the photograph is: here to its right half
     half = Shown("a", 0, 20, 10, np.zeros((10, 10, 3), np.uint8), lambda whole: whole[:, 10:])
     assert not mask.of(half).any()
-    with pytest.raises(BadInput, match=r"b\.jpg: expected a mask faces/b\.png, found none; add it"):
+    with pytest.raises(BadInput, match=r"b\.jpg: no mask faces/b\.png; add it"):
         mask.of(shown(name="faces/b.jpg"))
     with pytest.raises(BadInput, match="expected a mask of its photograph's 30 x 10 pixels, got 20 x 10"):
         mask.of(shown(width=30))
@@ -58,7 +58,7 @@ def test_photographs_of_one_name_have_their_masks_in_folders_of_their_own(tmp_pa
     mask = open_mask(f"folder:{tmp_path}", tmp_path, photographs=names)
     assert mask.of(shown(name="anna/1.jpg")).all()
     assert mask.of(shown(name="ben/2.jpg")).all()
-    with pytest.raises(BadInput, match=r"ben/1\.jpg: expected a mask ben/1\.png, since .* called 1 too, found none"):
+    with pytest.raises(BadInput, match=r"ben/1\.jpg: no mask ben/1\.png, and .* called 1 too"):
         mask.of(shown(name="ben/1.jpg"))
     (tmp_path / "ben").mkdir()
     Image.fromarray(np.zeros((10, 20), np.uint8)).save(tmp_path / "ben" / "1.png")
@@ -112,10 +112,10 @@ def test_parts_without_a_finder_are_those_of_the_network_that_ships(tmp_path):
         ("rectangle:0.5,0,0.4,1", BadInput, "in shares of the sides, with an area"),
         ("ellipse:0.5,0.5,0,1", BadInput, "expected ellipse:X,Y,HALF_WIDTH,HALF_HEIGHT"),
         ("rectangle:0,0,1,1?feather=2", BadInput, r"share of the shorter side from 0 to 0\.5"),
-        ("folder:nowhere", BadInput, "expected a folder with a PNG for each photograph, found none"),
+        ("folder:nowhere", BadInput, "no folder with a PNG for each photograph"),
         ("people:mask", BadInput, "applies to photographs of coco:PATH"),
         ("nose@dataset", UnknownName, "unknown part of a face 'nose'"),
-        ("face@dataset", BadInput, "expected a data set for its own marks"),
+        ("face@dataset", BadInput, "a data set's own marks need a data set"),
     ],
 )
 def test_texts_that_name_no_mask(tmp_path, text, error, message):

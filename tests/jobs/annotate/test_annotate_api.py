@@ -74,7 +74,7 @@ def test_what_was_seen_in_two_folders_stands_side_by_side(project, run, tmp_path
     """The other folder is a copy of the run, with the answers of another project about it."""
     other = tmp_path / "copy"
     shutil.copytree(run, other, ignore=shutil.ignore_patterns("annotations"))
-    with pytest.raises(BadInput, match=f"--beside {other}: expected answers from raters, found none yet"):
+    with pytest.raises(BadInput, match=f"`beside` {other}: no answers from raters yet"):
         project.raters_page(tmp_path / "page", beside=str(other))
     with pytest.raises(BadInput, match="a folder is given twice"):
         project.raters_page(tmp_path / "page", beside=str(run))

@@ -138,7 +138,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(runs, tmp_path):
     assert "expected a run on the images of" in message
     assert "give a second run" in refused_here("compare", str(runs[0]))
     without = audited(tmp_path / "without", always, truth=(), outcomes=["answer"])
-    assert "expected an outcome that two models share" in refused_here("compare", str(runs[0]), str(without))
+    assert "no outcome that two models share" in refused_here("compare", str(runs[0]), str(without))
 
 
 def test_every_column_has_its_unit_and_a_strip_says_of_how_many_it_is(result, runs, tmp_path):

@@ -101,3 +101,11 @@ def test_a_significant_difference_that_is_inconclusive_says_why(p, low, why):
     """Its own interval leaves out 0, and the one that allows for its being picked does not."""
     row = replace(RATE, estimate=0.1, low=low, high=0.2, p_adjusted=p)
     assert ("corrected for selection, it holds 0" in words.sentence(concluded("cannot tell"), row)) is why
+
+
+def test_a_detectors_answer_is_a_detection():
+    """As the page of its audit words it; a classifier says yes."""
+    row = replace(RATE, outcome="answer", task="detection")
+    assert words.compared(concluded("better"), row) == "detection rate"
+    assert words.compared(concluded("better"), replace(row, task="binary")) == "rate of yes answers"
+    assert (words.called("answer", "detection"), words.called("answer", "binary")) == ("has a detection", "says yes")

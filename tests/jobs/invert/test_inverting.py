@@ -168,7 +168,7 @@ def test_other_sizes_are_refused_or_fitted(tmp_path):
     [
         ({"penalty": 0.5}, BadInput, r"penalty: expected none in space w, got 0\.5"),
         ({"distance": "lpips"}, UnknownName, "unknown distance 'lpips'"),
-        ({"distance": "vgg16"}, BadInput, "expected a file of its weights, got none"),
+        ({"distance": "vgg16"}, BadInput, "vgg16 needs a file of its weights"),
     ],
 )
 def test_what_cannot_be_done_is_refused_at_once(files, tmp_path, options, kind, message):

@@ -157,8 +157,8 @@ def test_pairs_too_few_for_the_margin_cannot_tell_and_say_how_many_could():
     a[:7], b[7:14] = 1, 1
     made = outcomes(a, b)
     summed_up = first_screen_of(made)
-    assert "<b>error: inconclusive whether hat 1 and hat 0 differ by 2.0 points or more.</b>" in summed_up
-    assert "Within 77 pairs it is 9.1 % with hat 1 and 9.1 % with hat 0: a difference of 0.0 points" in summed_up
+    assert "<b>error: inconclusive whether hat 1 and hat 0 differ by 2 points or more.</b>" in summed_up
+    assert "Within 77 pairs it is 9 % with hat 1 and 9 % with hat 0: a difference of 0 points" in summed_up
     assert "About 5,000 pairs like these could tell." in summed_up
     assert "(p " not in summed_up.split("Adjusted")[0]
 
@@ -166,4 +166,4 @@ def test_pairs_too_few_for_the_margin_cannot_tell_and_say_how_many_could():
 def test_no_difference_above_the_margin_needs_the_90_percent_interval_inside_it():
     """Of 400 equal pairs the interval ends at 1 - .1^(1 / 400), .57 %."""
     summed_up = first_screen_of(outcomes(np.zeros(400), np.zeros(400)))
-    assert "<b>error: no difference larger than 2.0 points.</b>" in summed_up
+    assert "<b>error: no difference larger than 2 points.</b>" in summed_up

@@ -231,7 +231,7 @@ def test_levels_of_the_products_own_words_need_no_rule():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", r"expected a table \[\[rule\]\] or more, got none"),
+        ("", r"no table \[\[rule\]\]"),
         ('[[rule]]\nattribute = "age"\nlabel = ["old"]', "rule 1: expected the keys attribute, labels, .*'label'"),
         ('[[rule]]\nattribute = "age"\nlabels = ["old"]', "age: expected either at_least, or no and yes"),
     ],

@@ -238,7 +238,7 @@ def test_what_one_of_both_lacks_is_named(matched, data, tmp_path):
 def test_a_file_that_is_not_there_or_another_one_is_one_line(matched, data, tmp_path):
     run = shutil.copytree(matched, tmp_path / "run")
     assert refused("reproduce", str(run)) == (
-        f"{run}: expected its places.npy, got none; say where it is: --file 'places.npy=PATH'"
+        f"{run}: its places.npy is missing; say where it is: --file 'places.npy=PATH'"
     )
     other = tmp_path / "other.npy"
     np.save(other, np.zeros((12, 3)))

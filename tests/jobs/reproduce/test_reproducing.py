@@ -196,11 +196,11 @@ def test_a_model_that_is_not_there_or_another_one_is_one_line(audited, tmp_path)
     [
         (
             {"name": "mine", "weights_sha256": "0"},
-            "generator mine: expected its generator, got none; give it: --file generator=PATH",
+            "generator mine: its generator is missing; give it: --file generator=PATH",
         ),
         (
             {"name": "people", "labels_sha256": "0"},
-            "expected its dataset, got none; give it: --file dataset=READER:PATH",
+            "its dataset is missing; give it: --file dataset=READER:PATH",
         ),
     ],
 )

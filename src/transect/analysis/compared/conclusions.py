@@ -10,7 +10,7 @@ from typing import Final, Literal, final
 
 from transect.effects.paired_models import Standing
 from transect.effects.verdicts import is_shown, largest
-from transect.reports.columns import decimals, significant
+from transect.reports.columns import decimals, decimals_for, significant
 from transect.reports.wording import outcome_words
 from transect.runs.json_records import hidden
 from transect.runs.wording import counted, spaced
@@ -29,7 +29,7 @@ MARKS: Final[dict[Standing, tuple[str, str]]] = {
 ASSOCIATIONS: Final = (
     "Gaps between groups of observed images are associations: the groups may differ in more than the attribute."
 )
-CALLED: Final = {
+_CALLED: Final = {
     "answer": "says yes", "miss": "misses", "false_alarm": "has a false alarm", "error": "is wrong",
     "non_match": "does not match",
 }  # fmt: skip
@@ -53,12 +53,12 @@ MOST: Final = 3
 """Differences of one kind that the answer tells; the table has all."""
 
 
-def amount(value: float, unit: str, *, signed: bool = False) -> str:
-    """A difference in its unit: points for proportions."""
+def amount(value: float, unit: str, digits: int = 1, *, signed: bool = False) -> str:
+    """A difference in its unit: points for proportions, with these decimals."""
+    text = number(value, unit, digits, signed=signed)
     if unit != "proportion" or not math.isfinite(value):
-        return number(value, unit, signed=signed)
-    text = number(value, unit, signed=signed)
-    return f"{text} point" if text.lstrip("+−") == "1.0" else f"{text} points"
+        return text
+    return f"{text} point" if text.lstrip("+−") in ("1", "1.0") else f"{text} points"
 
 
 def stated(margin: float, unit: str) -> str:
@@ -66,9 +66,9 @@ def stated(margin: float, unit: str) -> str:
     return amount(margin, unit).replace(".0 point", " point")
 
 
-def number(value: float, unit: str, *, signed: bool = False) -> str:
+def number(value: float, unit: str, digits: int = 1, *, signed: bool = False) -> str:
     """The same without its unit."""
-    text = decimals(100 * value, 1) if unit == "proportion" else significant(value)
+    text = decimals(100 * value, digits) if unit == "proportion" else significant(value)
     return f"+{text}" if signed and value > 0 and text.strip("0.") else text
 
 
@@ -77,11 +77,21 @@ def sized_interval(low: float, high: float, unit: str) -> str:
     return f"{interval(low, high, unit)}{' points' if unit == 'proportion' and math.isfinite(low + high) else ''}"
 
 
-def interval(low: float, high: float, unit: str) -> str:
+def interval(low: float, high: float, unit: str, digits: int = 1) -> str:
     """An interval without its unit."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return "no interval"
-    return f"{number(low, unit)} to {number(high, unit)}"
+    return f"{number(low, unit, digits)} to {number(high, unit, digits)}"
+
+
+def interval_said(low: float, high: float, unit: str) -> str:
+    """The same in a sentence."""
+    return interval(low, high, unit, decimals_for(low, high))
+
+
+def called(outcome: str, task: str) -> str | None:
+    """What a model does where the outcome is 1; None for an outcome that is a number."""
+    return "has a detection" if (outcome, task) == ("answer", "detection") else _CALLED.get(outcome)
 
 
 def level_words(confidence: float) -> str:
@@ -91,7 +101,7 @@ def level_words(confidence: float) -> str:
 
 def compared(conclusion: Conclusion, row: Row) -> str:
     """What a conclusion is about: the outcome, or the gap with its levels; the study where there are several."""
-    words = outcome_words(row.outcome, row.unit)
+    words = outcome_words(row.outcome, row.unit, row.task)
     where = f" ({row.scope})" if row.scope else ""
     return f"{f'gap in {words} {_between(conclusion, row)}' if row.attribute else words}{where}"
 
@@ -157,20 +167,21 @@ def _verb(row: Row) -> str:
     return "narrows" if row.estimate < 0 else "widens"
 
 
-def of_each(value: float, row: Row) -> str:
+def of_each(value: float, row: Row, digits: int = 1) -> str:
     """A number of one of the models with its unit: rates of proportions in percent, gaps and effects in points."""
     rate = row.unit == "proportion" and row.kind in ("rate", "rate at a level")
-    return f"{number(value, row.unit)} %" if rate and math.isfinite(value) else amount(value, row.unit)
+    return f"{number(value, row.unit, digits)} %" if rate and math.isfinite(value) else amount(value, row.unit, digits)
 
 
 def _from_to(row: Row) -> str:
-    return f"from {number(row.first, row.unit)} to {of_each(row.second, row)}"
+    digits = decimals_for(row.low, row.high)
+    return f"from {number(row.first, row.unit, digits)} to {of_each(row.second, row, digits)}"
 
 
 def _sized(row: Row) -> str:
     """The difference and its 95 % interval."""
-    ends = interval(row.low, row.high, row.unit)
-    difference = amount(row.estimate, row.unit, signed=True)
+    ends = interval_said(row.low, row.high, row.unit)
+    difference = amount(row.estimate, row.unit, decimals_for(row.low, row.high), signed=True)
     return f"{difference}, {ends if ends == 'no interval' else f'95 % interval {ends}'}"
 
 
@@ -277,8 +288,9 @@ def with_texts(conclusions: Sequence[Conclusion], rows: Sequence[Row]) -> tuple[
 def left(found: Left) -> str:
     """Where a model errs most, so that "better" is not read as "good"."""
     at = ", ".join(f"{spaced(name)} {value.replace('-', '−')}" for name, value in found.settings)
-    share = f"{number(found.rate, 'proportion')} % of {counted(found.images, 'image')} at {at}"
-    ends = interval(found.low, found.high, "proportion")
+    share = number(found.rate, "proportion", decimals_for(found.low, found.high))
+    share = f"{share} % of {counted(found.images, 'image')} at {at}"
+    ends = interval_said(found.low, found.high, "proportion")
     said = f"{found.model} {_ERRS[found.outcome].format(share)}"
     return f"Where it errs most, of {counted(found.combinations, 'combination')}: {said} (95 % interval {ends})."
 
@@ -326,6 +338,7 @@ class Row:
     n_subjects: int
     reason: str = ""
     scope: str = ""
+    task: str = hidden("")
 
 
 @final
@@ -378,6 +391,7 @@ class DifferingAnswers:
     images: int
     only_reference: int
     only_model: int
+    task: str = hidden("")
 
 
 @final
@@ -394,6 +408,7 @@ class DifferingImage:
     settings: tuple[tuple[str, str], ...]
     of_reference: float
     of_model: float
+    task: str = hidden("")
 
 
 @final

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Generic, TypeAlias, TypeVar, final
@@ -88,6 +88,11 @@ class PairedOutcome:
     def is_share(self) -> bool:
         """Whether values of both are 0 or 1, or shares of such answers."""
         return self.is_binary or self.answers > 1
+
+    @property
+    def task(self) -> str:
+        """What the model answers, as its outcome is worded."""
+        return self.target.task.value
 
 
 def models_of(folders: Sequence[Path], targets: Sequence[str] = ()) -> list[Model[TargetEntry]]:
@@ -185,7 +190,7 @@ def paired_outcomes(models: Sequence[Model[TargetEntry]]) -> tuple[list[PairedOu
         )
     if not pairs:
         why_not = "; ".join(dict.fromkeys(notes)) or "no study has both"
-        raise BadInput(f"expected an outcome that two models share, got none ({why_not}); use the same truth")
+        raise BadInput(f"no outcome that two models share ({why_not}); use the same truth")
     return pairs, list(dict.fromkeys(notes))
 
 
@@ -283,7 +288,8 @@ def _measured(
     directed: bool,
 ) -> Measured:  # fmt: skip
     about, observed = (pair.study, pair.model, pair.reference, pair.outcome, pair.unit), not pair.run.design.levels
-    return _numbers(about, kind, attribute, name, quantity, others, observed=observed, directed=directed)
+    found = _numbers(about, kind, attribute, name, quantity, others, observed=observed, directed=directed)
+    return replace(found, row=replace(found.row, task=pair.task))
 
 
 def _numbers(
@@ -435,7 +441,7 @@ def disagreement(pair: PairedOutcome) -> DifferingAnswers:
     more, less = _which(pair)
     both = int(np.isfinite(pair.first).sum())
     return DifferingAnswers(
-        pair.study, pair.model, pair.reference, pair.outcome, both, int(less.sum()), int(more.sum())
+        pair.study, pair.model, pair.reference, pair.outcome, both, int(less.sum()), int(more.sum()), pair.task
     )
 
 
@@ -455,7 +461,7 @@ def differing_images(pair: PairedOutcome) -> list[DifferingImage]:
     return [
         DifferingImage(
             pair.study, pair.model, pair.reference, pair.outcome, str(ids[row].as_py()), row, _settings(pair.run, row),
-            float(pair.first[row]), float(pair.second[row]),
+            float(pair.first[row]), float(pair.second[row]), pair.task,
         )
         for row in rows
     ]  # fmt: skip

@@ -62,7 +62,7 @@ def measure_of(request: Request) -> Measure | None:
     if request.options.pictures is None:
         raise BadInput(f"--difficulty {name} compares pictures: give their column with --pictures COLUMN")
     if name == "vgg16" and weights is None:
-        raise BadInput("--difficulty vgg16: expected VGG16's weights in torchvision's layout, got none; "
+        raise BadInput("--difficulty vgg16 needs VGG16's weights in torchvision's layout; "
                        "give --difficulty-weights FILE")  # fmt: skip
     appearance = appearance_of(name, None if weights is None else Path(weights))
     return PictureDistance(PictureColumn(request.table, request.options.pictures, request.root), appearance)

@@ -237,7 +237,7 @@ def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> Ef
         rows = [row for row in contrasts if row["attribute"] == attribute and row["outcome"] in outcomes]
         chosen = [_effect(row) for row in rows]
     except (OSError, ValueError, KeyError, TypeError):
-        raise BadInput(f"--experiment {folder}: expected a finished audit's results.json, found none") from None
+        raise BadInput(f"--experiment {folder}: no finished audit's results.json") from None
     if not chosen:
         present = ", ".join(dict.fromkeys(f"{row['outcome']} by {row['attribute']}" for row in contrasts)) or "nothing"
         raise BadInput(

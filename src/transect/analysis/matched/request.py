@@ -71,7 +71,7 @@ class MatchOptions:
         str | None, Option("The attribute in --experiment, if its name differs from --treatment.", opens="value")
     ] = None
     ratio: Annotated[int, Option("Controls for each treated image, with --method optimal.")] = 1
-    dose_gap: Annotated[float, Option("Continuous treatment: least difference within a pair; a is the higher.")] = 0.0
+    dose_gap: Annotated[float, Option("Continuous treatment: smallest difference within a pair; a has more.")] = 0.0
     base: Annotated[
         str | None, Option("With more than two groups, the one that the others are matched to.", opens="value")
     ] = None
@@ -106,8 +106,8 @@ class MatchOptions:
     difficulty: Annotated[
         FeaturesLike | None,
         Option(
-            "Where reference images are equally far: FILE of features (default those of the matching), or a "
-            "perceptual distance between --pictures: features, vgg16, pixels.",
+            "Compare pairs whose reference images are equally far apart, by FILE of features (default those of the "
+            "matching), or a perceptual distance between --pictures: features, vgg16, pixels.",
             str,
             opens="data",
         ),

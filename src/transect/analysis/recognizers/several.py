@@ -20,7 +20,7 @@ from transect.effects.recognition import GroupErrors, recognition_verification
 from transect.errors import BadInput
 from transect.records import Estimate
 from transect.reports.blocks import DotPlot
-from transect.reports.columns import Column, Table, decimals
+from transect.reports.columns import Column, Table, decimals, decimals_for
 
 ALPHA: Final = 0.05
 NOT_SHARED: Final = "no images of both groups that every recognizer embedded"
@@ -288,12 +288,13 @@ def _compared_in_words(row: GapComparison) -> str:
     where = f"gap {row.gap} ({TITLES[row.sample].lower()})"
     if row.reason:
         return f"{row.recognizer} and {row.reference} cannot be compared on the {where}: {row.reason}."
-    sized = f"{_tenths(row.estimate)} % of the mean distance, 95 % interval {_ends_in_words(row)}"
+    numbers, digits = (row.estimate, row.low, row.high, row.second, row.first), decimals_for(row.low, row.high)
+    estimate, low, high, second, first = (decimals(100 * number, digits) for number in numbers)
+    sized = f"{estimate} % of the mean distance, 95 % interval {low} to {high}"
     if not row.p_adjusted <= ALPHA:
         return f"{row.recognizer} against {row.reference}, {where}: inconclusive, it differs by {sized}."
     word = "smaller" if row.estimate < 0 else "larger"
-    sizes = f"{_tenths(row.second)} % against {_tenths(row.first)} %"
-    return f"{row.recognizer} has a {word} {where} than {row.reference}: {sizes} ({sized})."
+    return f"{row.recognizer} has a {word} {where} than {row.reference}: {second} % against {first} % ({sized})."
 
 
 def _signs(numbers: RecognizersNumbers) -> str:

@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, final
 
-from transect.analysis.compared.conclusions import amount, interval, level_words, number
+from transect.analysis.compared.conclusions import amount, interval_said, level_words, number, stated
 from transect.effects.several_worlds import Standing, Transported
 from transect.effects.verdicts import rounded_up
 from transect.records import Estimate, Kind
+from transect.reports.columns import decimals_for
 from transect.reports.wording import outcome_words, short_name
+from transect.runs.json_records import hidden
 from transect.runs.wording import counted, spaced
 
 MARKS: Final[dict[Standing, tuple[str, str]]] = {
@@ -47,7 +49,7 @@ MOST: Final = 6
 def about(finding: Finding | Combined) -> str:
     """What a finding is about, as "skin tone 1 to 10 on the miss rate"."""
     levels = re.sub(r"(?<![\w.])-(?=\d)", "−", finding.levels)
-    return f"{spaced(finding.attribute)} {levels} on the {outcome_words(finding.outcome, finding.unit)}"
+    return f"{spaced(finding.attribute)} {levels} on the {outcome_words(finding.outcome, finding.unit, finding.task)}"
 
 
 def verdict(finding: Finding) -> str:
@@ -110,21 +112,21 @@ def _sizes(finding: Finding) -> str:
 def _size(world: InWorld, unit: str) -> str:
     if not math.isfinite(world.estimate):
         return f"{world.world} not estimable"
-    return f"{world.world} {amount(world.estimate, unit, signed=True)}"
+    return f"{world.world} {amount(world.estimate, unit, decimals_for(world.low, world.high), signed=True)}"
 
 
 def _agreed(finding: Finding) -> str:
     """How far the worlds agree in size."""
-    return f"worlds differ by less than {amount(finding.margin, finding.unit)}"
+    return f"worlds differ by less than {stated(finding.margin, finding.unit)}"
 
 
 def _reach(finding: Finding) -> str:
     """By how much sizes differ at most, which is not shown to be less than the margin with all others of the page."""
     if finding.within:
         return f"{_agreed(finding)}, but not after correction for all effects on this page"
-    reach = amount(max(abs(finding.least), abs(finding.most)), finding.unit)
+    reach = amount(max(abs(finding.least), abs(finding.most)), finding.unit, decimals_for(finding.least, finding.most))
     none = math.isnan(finding.margin)
-    margin = "no margin is stated" if none else f"the margin is {amount(finding.margin, finding.unit)}"
+    margin = "no margin is stated" if none else f"the margin is {stated(finding.margin, finding.unit)}"
     return f"sizes differ by {reach} at most (90 % intervals), {margin}"
 
 
@@ -146,13 +148,12 @@ def _differ(finding: Finding) -> str:
     """By how much, and whether the direction is the same."""
     known = [world for world in finding.worlds if world.world in (finding.first, finding.second)]
     sized = ", ".join(_size(world, finding.unit) for world in known)
-    ends = interval(finding.low, finding.high, finding.unit)
+    ends = interval_said(finding.low, finding.high, finding.unit)
+    apart = amount(abs(finding.difference), finding.unit, decimals_for(finding.low, finding.high))
     same = len({world.estimate > 0 for world in known}) == 1
     more = " in the same direction," if same and len(finding.seen_in) == len(finding.worlds) else ""
-    return (
-        f"{sized},{more} by {amount(abs(finding.difference), finding.unit)} "
-        f"({finding.second} minus {finding.first}: {level_words(finding.confidence)} interval {ends})"
-    )
+    levels = f"{finding.second} minus {finding.first}: {level_words(finding.confidence)}"
+    return f"{sized},{more} by {apart} ({levels} interval {ends})"
 
 
 def needs(finding: Finding) -> str:
@@ -198,12 +199,14 @@ def combined_sentence(one: Combined) -> str:
     head = f"On {one.photographed_world}, {about(one)}, corrected for the rendering"
     if not math.isfinite(one.low):
         return f"{head}: no interval ({one.reason})."
-    ends = interval(one.low, one.high, one.unit)
-    own = interval(one.alone_low, one.alone_high, one.unit)
-    wrong = interval(one.off_low, one.off_high, one.unit)
+    estimate = amount(one.estimate, one.unit, decimals_for(one.low, one.high), signed=True)
+    ends = interval_said(one.low, one.high, one.unit)
+    own = interval_said(one.alone_low, one.alone_high, one.unit)
+    off = number(one.off, one.unit, decimals_for(one.off_low, one.off_high), signed=True)
+    wrong = interval_said(one.off_low, one.off_high, one.unit)
     return (
-        f"{head}: {amount(one.estimate, one.unit, signed=True)} (95 % interval {ends}; photographs alone {own}); "
-        f"{_contributed(one)}. The rendering is off by {number(one.off, one.unit, signed=True)} ({wrong})."
+        f"{head}: {estimate} (95 % interval {ends}; photographs alone {own}); "
+        f"{_contributed(one)}. The rendering is off by {off} ({wrong})."
     )
 
 
@@ -268,6 +271,7 @@ class WorldEffect(Estimate):
     p: float
     p_adjusted: float
     n_subjects: int
+    task: str = ""
 
 
 @final
@@ -333,6 +337,7 @@ class Finding:
     needed: tuple[SubjectsNeeded, ...]
     reason: str = ""
     text: str = ""
+    task: str = hidden("")
 
 
 @final
@@ -351,6 +356,7 @@ class Combined(Transported):
     rendered_world: str
     photographed_world: str
     text: str = ""
+    task: str = hidden("")
 
 
 @final

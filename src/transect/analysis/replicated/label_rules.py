@@ -103,7 +103,7 @@ def read(path: str | Path | None = None) -> tuple[LabelRule, ...]:
     with resources.as_file(resources.files(__package__).joinpath("label_rules.toml")) as shipped:
         tables = toml_files.read(Path(path or shipped)).get(_TABLE)
     if not isinstance(tables, list) or not tables:
-        raise BadInput(f"{path}: expected a table [[{_TABLE}]] or more, got none; add one")
+        raise BadInput(f"{path}: no table [[{_TABLE}]]; add one")
     rules = tuple(record_of(LabelRule, table, f"{path}: {_TABLE} {n}") for n, table in enumerate(tables, start=1))
     if wrong := [rule.attribute for rule in rules if math.isfinite(rule.at_least) == bool(rule.no and rule.yes)]:
         raise BadInput(f"{path}: {wrong[0]}: expected either at_least, or no and yes; state one of them")

@@ -16,7 +16,7 @@ from transect.analysis import finished_run
 from transect.analysis.replicated.conclusions import How, World, WorldEffect
 from transect.effects.outcomes import OF_TRUTH
 from transect.errors import BadInput, TransectError
-from transect.reports.entries import EffectEntry
+from transect.reports.entries import EffectEntry, JsonObject
 from transect.reports.results import AttributeEntry, StudyEntry
 from transect.reports.results import read as read_results
 from transect.runs.folder import canonical_json
@@ -199,10 +199,10 @@ def _studies(folder: Path) -> Iterator[Reading]:
 def audited(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, place: Path, tests: int) -> Reading:
     """The world of a study, and its effects or unadjusted associations as the report has them; of numbers slopes."""
     attributes = {attribute.name: attribute for attribute in study.attributes}
-    known = {target.name: (target.description, target.truth) for target in study.targets}
-    known |= {str(asked["name"]): (asked["description"], None) for asked in study.spec.get("pairs") or ()}
+    known = {target.name: (target.description, target.truth, str(target.task)) for target in study.targets}
+    known |= {str(asked["name"]): (asked["description"], None, "") for asked in study.spec.get("pairs") or ()}
     found = tuple(
-        _effect(row, attributes[row.attribute], digest(known[row.target][0]), known[row.target][1])
+        _effect(row, attributes[row.attribute], *known[row.target])
         for row in effects
         if row.study == study.name
         and not _changes_truth(row, known[row.target][1])
@@ -269,12 +269,14 @@ def _without(facts: Mapping[str, object]) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if key not in _ASIDE}
 
 
-def _effect(row: EffectEntry, attribute: AttributeEntry, key: str, truth: str | None) -> WorldEffect:
+def _effect(
+    row: EffectEntry, attribute: AttributeEntry, model: JsonObject, truth: str | None, task: str
+) -> WorldEffect:
     labels = dict(zip(attribute.levels, attribute.labels, strict=True))
     origin, to = _number(row.origin), _number(row.to)
     return WorldEffect(
         target=row.target,
-        digest=key,
+        digest=digest(model),
         attribute=row.attribute,
         kind=attribute.kind,
         attribute_unit=attribute.unit,
@@ -292,6 +294,7 @@ def _effect(row: EffectEntry, attribute: AttributeEntry, key: str, truth: str | 
         p_adjusted=_number(row.p_adjusted),
         n_subjects=row.n_subjects,
         reason=row.reason,
+        task=task,
     )
 
 
@@ -308,7 +311,7 @@ def _matched(folder: Path) -> Reading:
         if body.get("dose_gap") is not None or len(groups) != 2:
             raise BadInput(f"{folder}: expected pairs of two groups; match two groups")
         if not outcomes:
-            raise BadInput(f"{folder}: expected outcomes within pairs, got none; match with --outcome")
+            raise BadInput(f"{folder}: no outcomes within pairs; match with --outcome")
         effects = tuple(_of_pairs(row, attribute, (groups[0], groups[1])) for row in outcomes)
         world = World(
             folder.name, "", "matched pairs, adjusted", "matched", str(body["method"]), "", int(body["pairs"])

@@ -70,6 +70,11 @@ class SameEffect:
     scaled: bool
     effects: tuple[WorldEffect, ...]
 
+    @property
+    def task(self) -> str:
+        """What the model answers; "" where no world says it."""
+        return next((effect.task for effect in self.effects if effect.task), "")
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ def match(readings: Sequence[Reading], rules: Sequence[LabelRule] = ()) -> Match
     if not found:
         _check_one_model(worlds, effects)
         why_none = "; ".join(dict.fromkeys(notes)) or "no model, attribute and outcome is in two of them"
-        raise BadInput(f"expected an effect that two worlds share, got none ({why_none}); audit one model with the "
+        raise BadInput(f"no effect that two worlds share ({why_none}); audit one model with the "
                        "same attributes and outcomes in both")  # fmt: skip
     notes += _not_compared(worlds, effects, found, joined.taken)
     return Matched(tuple(found), tuple(dict.fromkeys(notes)))
@@ -325,7 +330,7 @@ def _times(effect: WorldEffect, factor: float) -> WorldEffect:
 
 
 _NO_TWINS: Final = (
-    "--combine: expected subjects that are in both runs, got none in common: nothing says how wrong the rendering is, "
+    "--combine: no subjects are in both runs: nothing says how wrong the rendering is, "
     "and summaries alone cannot; render the subjects of the photographs too, or drop --combine"
 )
 _STRANGERS: Final = (
@@ -467,7 +472,7 @@ def _combine(finding: Finding, rendered: SubjectEffects, photographed: SubjectEf
 
 def _told(finding: Finding, found: Transported) -> Combined:
     values: dict[str, Any] = {entry.name: getattr(found, entry.name) for entry in fields(found)}
-    about = {name: getattr(finding, name) for name in ("target", "attribute", "outcome", "unit", "levels")}
+    about = {name: getattr(finding, name) for name in ("target", "attribute", "outcome", "unit", "levels", "task")}
     rendered, photographed = (world.world for world in finding.worlds[:2])
     one = Combined(rendered_world=rendered, photographed_world=photographed, **about, **values)
     return replace(one, text=conclusions.combined_sentence(one))
@@ -540,7 +545,7 @@ def _seen(effect: WorldEffect) -> bool:
     return is_shown(effect.p_adjusted, effect.low, effect.high, several_worlds.ALPHA)
 
 
-_OF_EFFECT: Final = ("target", "digest", "attribute", "outcome", "unit", "levels", "scaled")
+_OF_EFFECT: Final = ("target", "digest", "attribute", "outcome", "unit", "levels", "scaled", "task")
 _OF_AGREEMENT: Final = (
     *("verdict", "difference", "confidence", "margin", "p", "p_adjusted", "within", "p_replication", "reason"),
 )

@@ -246,7 +246,7 @@ def _limit(name: str, requirement: Requirement, outcome: Outcome) -> float:
     points = outcome.unit == "proportion"
     limit = requirement.max_rate if requirement.kind == "rate" else requirement.margin
     if limit is None and not points:
-        raise BadInput(f"{name}: expected a margin in the unit of {outcome.name}, got none; set margin")
+        raise BadInput(f"{name}: no margin in the unit of {outcome.name}; set margin")
     stated = DEFAULT_MARGIN if limit is None else limit
     if points and stated >= 1:
         raise BadInput(f"{name}: expected a share below 1, got {stated:g}; two points are 0.02")

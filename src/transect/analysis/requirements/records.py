@@ -89,7 +89,7 @@ def read(path: str | Path) -> tuple[Requirement, ...]:
     place = Path(path)
     tables = toml_files.parse(toml_files.read_text(place), str(path)).get(TABLE)
     if not isinstance(tables, list) or not tables:
-        raise BadInput(f"{path}: expected at least one table [[{TABLE}]], got none; add one, {_EXAMPLE}")
+        raise BadInput(f"{path}: no table [[{TABLE}]]; add one, {_EXAMPLE}")
     return tuple(_requirement(table, f"{path}: {TABLE} {n}", place.parent) for n, table in enumerate(tables, start=1))
 
 
@@ -97,7 +97,7 @@ def checked(requirement: Requirement, place: str) -> Requirement:
     """The requirement with its defaults. place: what messages call it. Raises BadInput where it cannot be judged."""
     stated = [name for name in _LIMITS if getattr(requirement, name) is not None]
     if not stated:
-        raise BadInput(f"{place}: expected one of {', '.join(_LIMITS)}, got none; add one, {_EXAMPLE}")
+        raise BadInput(f"{place}: no limit ({', '.join(_LIMITS)}); add one, {_EXAMPLE}")
     if len(stated) > 1 and set(stated) != {"margin", "no_worse_than"}:
         raise BadInput(f"{place}: expected one limit, got {' and '.join(stated)}; write a table for each")
     for name in stated:

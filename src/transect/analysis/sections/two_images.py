@@ -21,6 +21,7 @@ from transect.effects.multiplicity import holm
 from transect.effects.preferences import ABILITY_SOURCES as BRADLEY_TERRY
 from transect.effects.preferences import SOURCES as PREFERENCES
 from transect.effects.preferences import Abilities, Preference
+from transect.reports.columns import decimals, decimals_for
 from transect.reports.records import Figure, Point, Section, Table
 from transect.reports.wording import short_name
 from transect.spoken_answers import Status
@@ -183,7 +184,8 @@ def _said(each: _Compared, matched: Matched | None) -> str:
     low, value, high = (share.low, share.estimate, share.high) if second else (
         1 - share.high, 1 - share.estimate, 1 - share.low
     )  # fmt: skip
-    preferred, least, most, neither = (f"{100 * one:.0f}" for one in (value, low, high, found.undecided.estimate))
+    numbers, digits = (value, low, high, found.undecided.estimate), decimals_for(low, high)
+    preferred, least, most, neither = (decimals(100 * number, digits) for number in numbers)
     return (
         f"of two {shown} the model prefers {words(each.attribute)} {level} to {other} for {preferred} % of the "
         f"{decided:,} {counted} for whom it prefers either ({least} to {most} %); of all {found.subjects:,} "

@@ -137,7 +137,7 @@ def validate(
     """Compare the intended condition with what most raters saw, image by image."""
     judged = np.isfinite(seen) & np.isfinite(intended)
     if not judged.any():
-        raise BadInput("validation: expected images whose condition raters agree on, got none; have them rated")
+        raise BadInput("validation: no images whose condition raters agree on; have them rated")
     has_answers = np.isfinite(seen) if answered is None else answered
     columns = {"": np.zeros(len(seen)), **groups}
     required, bad = gates or Gates(), np.zeros(len(seen), dtype=np.bool_) if worst is None else worst
@@ -329,7 +329,7 @@ def prune(columns: Columns, rules: Sequence[Rule] = AS_PUBLISHED) -> Pruning:
     cannot judge and keep.
     """
     if not rules:
-        raise BadInput("expected at least one rule, got none; say what to leave out")
+        raise BadInput("no rules; say what to leave out")
     names, values = read_columns(columns)
     table = dict(zip(names, values.T, strict=True))
     for rule in rules:

@@ -84,7 +84,7 @@ def anonymous(worker: str, key: bytes) -> str:
 def take_in(project: Project, all_answers: Sequence[Incoming], now: float) -> Imported:
     """Keep answers in one transaction, or none of them; a rater's answer to an item is not taken twice."""
     if not all_answers:
-        raise BadInput("import: expected answers, got none; check the file")
+        raise BadInput("import: the file has no answers; check it")
     incoming = [answer for answer in all_answers if not answer.left_out]
     _check(incoming)
     left_out = dict(Counter(answer.left_out for answer in all_answers if answer.left_out))

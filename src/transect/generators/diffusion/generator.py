@@ -30,6 +30,7 @@ from transect.protocols import Table
 from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
 from transect.runs import model_folders
 from transect.runs.environment import check_torchvision
+from transect.runs.wording import counted
 from transect.texts import words_of
 
 UNMASKED: Final = "photographs on which the mask of {} has no pixel"
@@ -143,7 +144,7 @@ def _maskable(subjects: Subjects, masks: Mapping[str, Mask]) -> Subjects:
     kept = subjects.only(np.array([not reason for reason in reasons]), Counter(filter(None, reasons)))
     if not len(kept):
         found = ", ".join(f"{count} {reason}" for reason, count in kept.left_out.items())
-        raise BadInput(f"{subjects.labelled.name}: expected photographs to paint, got none ({found}); change the mask")
+        raise BadInput(f"{subjects.labelled.name}: no photographs to paint ({found}); change the mask")
     return kept
 
 
@@ -166,9 +167,7 @@ LOADERS: Final = {
 def check_folder(folder: Path) -> Mapping[str, object]:
     """The pipeline's index; raises BadInput for a folder that is none, or that holds what could run."""
     if not (folder / _INDEX).is_file():
-        raise BadInput(
-            f"{folder}: expected a folder of a saved diffusers pipeline with {_INDEX}, found none; check the path"
-        )
+        raise BadInput(f"{folder}: no saved diffusers pipeline, which has {_INDEX}; check the path")
     files = sorted(file for file in folder.rglob("*") if file.is_symlink() or not file.is_dir())
     for file in files:
         _check_file(file)
@@ -358,7 +357,8 @@ class DiffusionGenerator:
     def check_subjects(self, wanted: int) -> None:
         """Raises BadInput for more subjects than there are photographs; prompts make any number."""
         if self._source is not None and wanted > len(self._source):
-            raise BadInput(f"{self.name}: expected at most {len(self._source)} subjects, one for each photograph")
+            most = counted(len(self._source), "subject")
+            raise BadInput(f"{self.name}: expected at most {most}, one for each photograph, got {wanted}")
 
     @property
     def photographs(self) -> int:

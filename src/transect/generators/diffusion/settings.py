@@ -117,9 +117,7 @@ def _fault(settings: Settings) -> str:
     if settings.mode == "text":
         return _text_fault(settings)
     if not settings.source:
-        return (
-            f'source: expected READER:PATH of the photographs to {settings.mode}, got none; add source = "folder:faces"'
-        )
+        return f'source: no READER:PATH of the photographs to {settings.mode}; add source = "folder:faces"'
     if settings.mode == "inpaint":
         return _inpaint_fault(settings)
     for name, entry in settings.attributes.items():
@@ -142,7 +140,7 @@ def _inpaint_fault(settings: Settings) -> str:
         if stray := next((level for level in entry.reads if level not in entry.levels), None):
             return f"attributes.{name}.reads: expected levels {', '.join(entry.levels)}, got {stray}"
         if not (entry.mask or settings.mask):
-            return f"attributes.{name}: expected a mask in mode inpaint, got none; add mask = {_MASKS}"
+            return f"attributes.{name}: mode inpaint needs a mask; add mask = {_MASKS}"
     return ""
 
 
@@ -161,7 +159,7 @@ def _text_fault(settings: Settings) -> str:
         return f"prompt: expected slots {_names(settings)}, got a brace without a name"
     for name, entry in settings.attributes.items():
         if name not in slots:
-            return f"prompt: expected a slot {{{name}}} for [attributes.{name}], got none; add it"
+            return f"prompt: no slot {{{name}}} for [attributes.{name}]; add it"
         if len(entry.levels) < 2 or entry.prompt:
             return f"attributes.{name}: expected two levels or more and no prompt in mode text; name levels and words"
         if len(set(entry.levels.values())) < len(entry.levels):

@@ -367,7 +367,7 @@ class Population:
 
 
 def load_population(name_or_path: str | Path) -> Population:
-    """The shipped population of that name, or the one written in a TOML file."""
+    """The built-in population of that name, or the one written in a TOML file."""
     return _build(*toml_files.shipped_or_file(name_or_path, SHIPPED, "population", "populations", __package__))
 
 
@@ -381,7 +381,7 @@ def _build(text: str, where: str) -> Population:
     mechanisms = {**caused, **parsed.mechanisms}
     missing = [name for name in NAMES if name not in marginals]
     if missing:
-        raise BadInput(f"{where}: marginals: expected every attribute, {', '.join(missing)} missing; add them")
+        raise BadInput(f"{where}: marginals: {', '.join(missing)} missing; add them")
     return Population(
         name=parsed.name,
         description=parsed.description,

@@ -59,7 +59,7 @@ _Work: TypeAlias = Callable[[Int[np.ndarray, " b"], Tile], None]
 class FaceWorld:
     """Rendered faces with exact controls.
 
-    image_size: pixels, 32..512. population: a shipped name or the path of a TOML file. threads: workers that render
+    image_size: pixels, 32..512. population: a built-in name or the path of a TOML file. threads: workers that render
     (default: one per processor); it never changes a pixel. device: "cpu", "cuda" or "cuda:1" and so on; before JPEG,
     pictures of CPU and GPU agree within 1/255 on 99.9 % of values. Raises BadInput (size, threads, device, population's
     file) and UnknownName (population).

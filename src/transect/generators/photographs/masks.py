@@ -127,7 +127,7 @@ class MaskFolder:
         """The PNGs of a folder and below it. photographs: the path of each in its own folder."""
         found = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".png") if folder.is_dir() else []
         if not found:
-            raise BadInput(f"{folder}: expected a folder with a PNG for each photograph, found none; check the path")
+            raise BadInput(f"{folder}: no folder with a PNG for each photograph; check the path")
         files = {path.relative_to(folder).with_suffix("").as_posix(): path for path in found}
         if len(files) < len(found):
             twice = next(path for path in found if path not in files.values())
@@ -146,12 +146,12 @@ class MaskFolder:
         path = self.files.get(whole)
         if path is None and stem in self.shared:
             raise BadInput(
-                f"{shown.name}: expected a mask {whole}.png, since other photographs are called {stem} too, "
-                "found none; arrange the masks in the same folders as the photographs"
+                f"{shown.name}: no mask {whole}.png, and other photographs are called {stem} too; "
+                "arrange the masks in the same folders as the photographs"
             )
         path = path or self.files.get(stem)
         if path is None:
-            raise BadInput(f"{shown.name}: expected a mask {whole}.png, found none; add it")
+            raise BadInput(f"{shown.name}: no mask {whole}.png; add it")
         stored = np.asarray(pictures.open_rgb(path, str(path), pictures.PNG))
         return _framed(shown, stored, str(path))
 

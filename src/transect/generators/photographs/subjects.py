@@ -104,7 +104,7 @@ class Subjects:
         left_out = Counter(labelled.left_out) + Counter(look.reason for look in looks if look.reason)
         if not len(kept):
             found = ", ".join(f"{number} {reason}" for reason, number in left_out.items())
-            raise BadInput(f"{labelled.name}: expected usable photographs, got none ({found}); add some")
+            raise BadInput(f"{labelled.name}: no usable photographs ({found}); add some")
         return cls(labelled, kept, tuple(looks[row] for row in kept), dict(left_out), named)
 
     def __len__(self) -> int:

@@ -178,7 +178,7 @@ class Photographs:
         if not kept.any():
             found = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
             raise BadInput(
-                f"{self.name}: expected photographs with a face on which this can be set, got none ({found}); add"
+                f"{self.name}: no photographs with a face on which this can be set ({found}); add"
                 " some, choose another finder or other levels"
             )
         narrowed = copy(self)

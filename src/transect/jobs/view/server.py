@@ -133,7 +133,7 @@ def parquet_of(table: pa.Table) -> bytes:
 def sheet_of(pictures: Pictures, rows: Int[np.ndarray, " m"], labels: list[str]) -> bytes:
     """The first images of a selection on one PNG, at most 400, each 128 pixels at most, with its label."""
     if not len(rows):
-        raise BadInput("contact sheet: expected at least one image, got none; choose fewer filters")
+        raise BadInput("contact sheet: no images; choose fewer filters")
     shown = [_squared(reduced(pictures.pixels(row), _SIDE)) for row in rows[:MOST_ON_A_SHEET].tolist()]
     sink = io.BytesIO()
     contact_sheet(np.stack(shown), _COLUMNS, labels[: len(shown)]).save(sink, "PNG")

@@ -107,7 +107,7 @@ def pages_of(run: Path) -> list[Path]:
         else []
     )
     if not pages:
-        raise BadInput(f"{run}: expected a Transect page, such as report.html, or a folder with one; found none")
+        raise BadInput(f"{run}: no Transect page, such as report.html; give one, or a folder with one")
     return pages
 
 
@@ -118,7 +118,7 @@ def figures(run: Path) -> dict[str, str | bytes]:
     """
     found = list(_figures(run))
     if not found:
-        raise BadInput(f"{run}: expected a page with figures that can be saved, found none; write the page again")
+        raise BadInput(f"{run}: no figures that can be saved; write the page again")
     files: dict[str, str | bytes] = {}
     for stem, figure in found:
         files |= {f"{stem}.svg": figure.svg, f"{stem}.png": png(figure.svg)}

@@ -80,7 +80,7 @@ class Options(NetworkOptions):
             if template.count(PLACE) != 1:
                 raise BadInput(f"template: expected one {PLACE} for the label, got {template!r}; add it")
         if self.templates and not self.labels:
-            raise BadInput("template: expected labels to put into it, got none; add --labels, or leave templates out")
+            raise BadInput("template: no labels to put into it; add --labels, or leave templates out")
         for name, values in (("labels", self.labels), ("template", self.templates)):
             twice = sorted({value for value in values if values.count(value) > 1})
             if twice or "" in values:
@@ -170,7 +170,7 @@ def _located(argument: str, allow_download: bool, scheme: str) -> Path:
     if path.is_dir():
         return path
     if path.exists() or not _ID.fullmatch(argument):
-        raise BadInput(f"model folder {argument}: expected a folder with {CONFIG}, found none: check the path")
+        raise BadInput(f"model folder {argument}: no such folder with {CONFIG}; check the path")
     from huggingface_hub import snapshot_download
 
     try:

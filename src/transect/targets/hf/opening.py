@@ -244,10 +244,7 @@ def _kind(labels: tuple[str, ...], positive: str | None) -> str:
     if positive is not None and positive not in labels:
         raise UnknownName("positive label", positive, labels)
     if positive is None and len(labels) > 1:
-        raise BadInput(
-            f"positive: expected the class whose boxes count ({', '.join(labels[:4])}, …), got none; choose "
-            "it with --positive"
-        )
+        raise BadInput(f"positive: no class whose boxes count ({', '.join(labels[:4])}, …); choose it with --positive")
     return positive or labels[0]
 
 

@@ -525,7 +525,7 @@ def _task_fault(settings: Settings) -> Fault | None:
     if not (getattr(settings.response, settings.answers_to) or settings.response.yes):
         return f"response.{settings.answers_to}", f"expected the path of a {task} target's answer: add it, or a preset"
     if task in (Task.MULTICLASS, Task.MULTILABEL) and not settings.labels:
-        return "labels", f"expected the names of a {task} target's classes, found none: add labels = [...]"
+        return "labels", f"no names for the classes of a {task} target: add labels = [...]"
     try:
         Preprocess.from_mapping(settings.request.preprocess)
     except BadInput as error:

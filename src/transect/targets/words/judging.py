@@ -143,8 +143,7 @@ def judge_of(source: object) -> Judge:
     except BadInput as error:
         if str(error).startswith("--questions"):
             raise BadInput(
-                f"{named}: expected a model that answers in words, got none: give a vlm:FOLDER or the file of "
-                "a chat interface"
+                f"{named}: no model that answers in words: give a vlm:FOLDER or the file of a chat interface"
             ) from None
         raise BadInput(f"{named}: {error}") from None
     takes = getattr(speaker.speaker, "check_takes", None)
@@ -199,7 +198,7 @@ def coders_of(question: WordQuestion, judge: object = None, scorers: Scorers = (
     if question.judged and judge is None:
         names = ", ".join(code.name for code in question.judged)
         raise BadInput(
-            f"{question.name}: expected a model that judges its codes ({names}), got none: add --judge MODEL to "
+            f"{question.name}: no model judges its codes ({names}): add --judge MODEL to "
             "transect audit, or give these codes labels or patterns"
         )
     return Coders(
@@ -212,4 +211,4 @@ def check(questions: QuestionSet, judge: object, scorers: Scorers) -> None:
     if judge is not None and not any(question.judged for question in questions):
         raise BadInput(f'--judge: expected codes with judge = "…" in {questions.name}, got none; leave it out')
     if scorers and not any(question.kind is Kind.TEXT for question in questions):
-        raise BadInput(f"--scorer: expected questions of kind text in {questions.name}, got none; leave it out")
+        raise BadInput(f"--scorer: {questions.name} has no questions of kind text; leave it out")

@@ -295,13 +295,13 @@ def opened(argument: str, device: str, dtype: str) -> Opened:
 
 
 def _processor(folder: ModelFolder) -> Any:
-    found = f"model folder {folder.path}: expected the model's processor"
     if not any((folder.path / name).is_file() for name in _PROCESSOR):
-        raise BadInput(f"{found} ({' or '.join(_PROCESSOR)}), found none: save it into the folder with save_pretrained")
+        files = " or ".join(_PROCESSOR)
+        raise BadInput(f"model folder {folder.path}: no processor ({files}); save it there with save_pretrained")
     processor = load_saved(folder, "AutoProcessor", "the model's processor")
     missing = [part for part in ("tokenizer", "image_processor") if getattr(processor, part, None) is None]
     if missing:
-        raise BadInput(f"{found}, found no {' and no '.join(missing)}: save it with save_pretrained")
+        raise BadInput(f"model folder {folder.path}: no {' and no '.join(missing)}; save it with save_pretrained")
     checked_processor(folder, processor.image_processor)
     if not getattr(processor, "chat_template", None):
         raise BadInput(
@@ -321,10 +321,7 @@ def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
     stated = network.generation_config
     ends = stated.eos_token_id if stated.eos_token_id is not None else tokenizer.eos_token_id
     if ends is None:
-        raise BadInput(
-            f"model folder {folder}: expected a token that ends an answer, found none: add eos_token_id to "
-            "generation_config.json"
-        )
+        raise BadInput(f"model folder {folder}: no token ends an answer: add eos_token_id to generation_config.json")
     ends = [ends] if isinstance(ends, int) else list(ends)
     stated_pad = tokenizer.pad_token_id if stated.pad_token_id is None else stated.pad_token_id
     network.generation_config = library().GenerationConfig(

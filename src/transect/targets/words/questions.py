@@ -415,7 +415,7 @@ class QuestionFile(_Table):
 def load(name: str | Path) -> QuestionSet:
     """The questions of a built-in set, by its name, or of a TOML file.
 
-    Raises UnknownName (neither shipped nor a file) and BadInput, in one line with file, line and key.
+    Raises UnknownName (neither built-in nor a file) and BadInput, in one line with file, line and key.
     """
     text, where = toml_files.shipped_or_file(name, SHIPPED, "questions", "shipped", __package__)
     called = str(name) if str(name) in SHIPPED else Path(name).stem
@@ -534,7 +534,7 @@ def _number_faults(table: QuestionTable) -> Iterator[_Fault]:
 def _text_faults(table: QuestionTable) -> Iterator[_Fault]:
     names = [code.name for code in table.code]
     if not names:
-        yield "code", "expected what to look for in a free text, found none: add a [[question.code]] table"
+        yield "code", "nothing to look for in a free text: add a [[question.code]] table"
     for number, code in enumerate(table.code):
         if code.name in names[:number]:
             yield "code", f"expected unique code names, got {code.name!r} twice: rename one"
@@ -549,7 +549,7 @@ def _code_faults(code: CodeTable) -> Iterator[_Fault]:
     if rules and code.judge.strip():
         yield "code", f"expected rules or a judge for the code {code.name}, got both: leave one out"
     if not rules and not code.judge.strip():
-        yield "code", f"expected labels, patterns or a judge of the code {code.name}, found none: add one"
+        yield "code", f"no labels, patterns or judge for the code {code.name}: add one"
     for pattern in code.patterns:
         try:
             matcher(pattern)
