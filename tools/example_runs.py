@@ -111,7 +111,7 @@ _COMPARED = (
 )
 _FACES = "opencv:haarcascade_frontalface_default --truth face"
 _EDITED = "photographs:folder:data/faces"
-_BOTH = "--vary skin_tone=1:10:3 --vary exposure=-3,0 --subjects 100"
+_BOTH = "--vary skin_tone=5:7:3 --vary exposure=-3,0 --subjects 100"
 SCREENS = (
     Screen("audit", ("demo --out runs/demo",), "runs/demo/report.html", dark=True),
     Screen(
