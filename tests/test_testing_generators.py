@@ -87,7 +87,7 @@ BROKEN_GENERATORS = [
     (Moody, "determinism: expected the same seeds to give the same images, got other images the second time"),
     (GloballyRandom, "global randomness: expected its own random generators, got draws from numpy's or torch's"),
     (Reversing, "order: expected images in the order of the latents, got other images for reversed latents"),
-    (Exposing, "batch invariance: expected bitwise the same image alone and in a batch, got another (seed "),
+    (Exposing, "batch invariance: expected bitwise the same image alone and in a batch, got a different one (seed "),
 ]
 
 

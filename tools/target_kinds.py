@@ -29,8 +29,8 @@ third-party code.
 | --- | --- | --- | --- | --- |
 """
 _CODE: Final = {
-    "shipped": "a library's, with its own model",
-    "data": "ours or a library's; the files are data",
+    "shipped": "library code, with its own model",
+    "data": "built-in or library code; the files are data",
     "code": "third-party, in a separate process",
 }
 

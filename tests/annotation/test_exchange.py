@@ -62,7 +62,9 @@ def test_an_import_that_contradicts_what_is_kept_is_refused(empty):
     take_in(empty, [given], now=0.0)
     with pytest.raises(BadInput, match=r"x, row 1: expected ada's stored answer to smile of 0-0000 \(yes\), got"):
         take_in(empty, [fresh, given._replace(level=0)], now=1.0)
-    with pytest.raises(BadInput, match=r"got another \(cannot tell\); nothing was imported: remove it from the file"):
+    with pytest.raises(
+        BadInput, match=r"got a different one \(cannot tell\); nothing was imported: remove it from the file"
+    ):
         take_in(empty, [given._replace(level=None)], now=1.0)
     assert answers_table(empty).num_rows == 1
 

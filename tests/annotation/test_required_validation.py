@@ -81,7 +81,7 @@ def test_levels_are_judged_alone(failing):
     found = {(g["attribute"], g["level"]): (g["differing"], g["judged"], g["failures"]) for g in one["groups"]}
     assert found == {
         ("", 0.0): (1, 12, []),
-        ("face_shape", 0.0): (1, 4, ["conditions: 1 of 4 images are seen as another condition"]),
+        ("face_shape", 0.0): (1, 4, ["conditions: 1 of 4 images are seen as a different condition"]),
         ("face_shape", 0.4): (0, 4, []),
         ("face_shape", 1.0): (0, 4, []),
     }

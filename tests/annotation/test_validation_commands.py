@@ -45,7 +45,7 @@ def test_conditions_are_judged_by_majority(judged):
     every = made["groups"][0]
     assert (every["judged"], every["differing"]) == (6, 1)
     assert every["quality"] == pytest.approx(3.2)  # four say 3 and one says 4, of each image
-    assert made["failures"]["conditions"] == "1 of 6 images are seen as another condition"
+    assert made["failures"]["conditions"] == "1 of 6 images are seen as a different condition"
     (pair,) = made["equal_quality"]
     assert (pair["difference"], pair["subjects"], pair["paired"], pair["verdict"]) == (0, 3, 3, "not shown")
     assert (pair["low"], pair["high"]) == pytest.approx((-3.158, 3.158), abs=1e-3)  # 5 (1 - .05^(1/3))

@@ -36,9 +36,9 @@ def half_an_archive():
         (
             "x.npz",
             half_an_archive(),
-            "expected arrays of numbers as NumPy writes them, got another kind; save it again",
+            "expected arrays of numbers as NumPy writes them, got a different kind; save it again",
         ),
-        ("x.npz", b"", "expected arrays of numbers as NumPy writes them, got another kind; save it again"),
+        ("x.npz", b"", "expected arrays of numbers as NumPy writes them, got a different kind; save it again"),
         ("x.parquet", no_text(), "expected a readable parquet file, got: Column 0: In chunk 0: Invalid: Invalid UTF8"),
     ],
 )

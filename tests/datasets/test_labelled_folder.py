@@ -161,7 +161,7 @@ def test_folders_and_tables_that_are_not_there(folder):
 
 def test_a_csv_in_another_encoding_is_one_line_and_a_byte_order_mark_is_no_part_of_a_name(folder):
     (folder / "labels.csv").write_bytes("file,hair\na.png,crépu\n".encode("latin-1"))
-    with pytest.raises(BadInput, match="expected a CSV in UTF-8, got another encoding"):
+    with pytest.raises(BadInput, match="expected a CSV in UTF-8, got a different encoding"):
         open_dataset(f"folder:{folder}")
     (folder / "labels.csv").write_bytes(b"\xef\xbb\xbffile,age\na.png,1\nb.png,2\n")
     assert len(open_dataset(f"folder:{folder}")) == 2
@@ -183,13 +183,13 @@ def test_a_truncated_photograph_is_named(folder):
     with pytest.raises(BadInput, match=r"b\.jpg: expected an image, got .*; fix it or drop it"):
         made.render(made.sample(np.array([1])))
     (folder / "b.jpg").write_bytes(b"no image at all")
-    assert "b.jpg: expected an image, got another kind of file" in refusal(folder, "file,age\na.png,1\nb.jpg,2\n")
+    assert "b.jpg: expected an image, got a different kind of file" in refusal(folder, "file,age\na.png,1\nb.jpg,2\n")
 
 
 def test_postscript_is_not_run(folder):
     """Pillow would hand an EPS to Ghostscript."""
     (folder / "b.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n")
-    assert "b.png: expected an image, got another kind of file" in refusal(folder, "file,age\na.png,1\nb.png,2\n")
+    assert "b.png: expected an image, got a different kind of file" in refusal(folder, "file,age\na.png,1\nb.png,2\n")
 
 
 @settings(max_examples=25)

@@ -39,11 +39,19 @@ PHRASES = {
     "got others": r"\bgot others\b",
     "is of (for what an option applies to)": r"--[a-z-]+ is of\b",
     "once, got it again": r"\bonce, got it (again|twice)\b",
+    "another for different": r"\b(got|found|seen as) another\b(?! way)|\bwith other settings\b",
+    "of for from": r"\b([Aa]nswers|[Ss]hares|[Cc]ounts|[Ee]ffects|[Bb]ounds|[Ff]igures) are of\b",
+    "as for such as": r", as ('[a-z]|s3://|https://|[a-z]+:[a-z]+\?)",
+    "cannot be told": r"\b([Ww]hether|by which) [^.]*\bcannot be told\b(?! apart)",
+    "whether it is open": r"\b[Ww]hether [^.:]* is (open|inconclusive)\b",
+    "damaged or hostile": r"\bis (damaged or )?hostile\b",
+    "the other way round": r"\bThe other way round\b",
+    "an interval without 0": r"\binterval (holds|leaves out) (0|zero)\b",
 }
 """The constructions of the guide's last table, as patterns."""
 WORDS = (
     r"\bin silence\b|\bafresh\b|\bof its own\b|\bmend(s|ed|ing)?\b|\bgoes on\b|\bso many\b|\bas it has it\b|\bbeside\b"
-    r"|\bthat ships?\b|\bon the picture\b|\bturned round\b|\bnear to\b|\bof which are\b"
+    r"|\bthat ships?\b|\bon the picture\b|\bturned round\b|\bnear to\b|\bof which are\b|\b[Ww]hoever\b"
 )
 """Words that read translated, which the pages for users do without."""
 FOR_USERS = sorted(

@@ -48,7 +48,7 @@ def test_an_image_in_several_pairs_counts_once():
     values = np.array([3.0, 5.0, 1.0, 2.0, 4.0, np.nan])
     made = pair_outcome(values, np.array([0, 0, 1, 1]), np.array([2, 3, 4, 5]))
     assert (made.n_pairs, made.estimate) == (2, pytest.approx((1.5 + 1.0) / 2))
-    assert (made.gammas, made.no_bounds) == ((), "bounds are of pairs, not of one image with several")
+    assert (made.gammas, made.no_bounds) == ((), "bounds apply to pairs, not to one image with several")
 
 
 class TestAdjusted:

@@ -89,7 +89,7 @@ def test_gates_that_are_not_met_are_told():
     made = validate(gender, seen, quality, groups, np.arange(400), answered=np.ones(400, bool), worst=worst,
                     gates=Gates(differing=0.01))  # fmt: skip
     assert set(made.failures) == {"conditions", "quality", "identifiable", "equal quality"}
-    assert made.failures["conditions"] == "8 of 399 images are seen as another condition"
+    assert made.failures["conditions"] == "8 of 399 images are seen as a different condition"
     # 100 images each: -.9 -+ 1.653 * .05025 * sqrt(2 / 100)
     assert made.failures["equal quality"] == (
         "quality differs between race 0 and 3, by -0.90 (90 % interval -0.91 to -0.89, margin 0.5); "

@@ -187,7 +187,7 @@ def test_directions_are_fitted_to_labels_of_a_data_set(files, tmp_path):
     assert (first["name"], first["kind"], first["labels"]) == ("first", "binary", 58)
     assert first["origin"]["labels"] == "data set folder:faces"
     assert "58 of 58 photographs with latents have labels in folder:faces, by id" in answer["notes"]
-    assert "not fitted, since their levels have no order: kind; name a level, as 'NAME==LEVEL'" in answer["notes"]
+    assert "not fitted, since their levels have no order: kind; name a level, such as 'NAME==LEVEL'" in answer["notes"]
     answer = json.loads(command(*fit, "--attribute", "kind==b", "--method", "ridge").stdout)
     assert (answer["attributes"][0]["kind"], answer["attributes"][0]["origin"]["method"]) == ("binary", "ridge")
 

@@ -68,7 +68,9 @@ def test_encoders_to_another_space_or_size_are_refused(tmp_path):
     to_w = written(tmp_path / "w.safetensors")
     with pytest.raises(BadInput, match="expected an encoder to z, found one to w; train one"):
         open_encoder(to_w, generator, "z")
-    with pytest.raises(BadInput, match="expected 8 coordinates, as small has in w, found 5; it is another generator's"):
+    with pytest.raises(
+        BadInput, match="expected 8 coordinates, as small has in w, found 5; it belongs to a different generator"
+    ):
         open_encoder(written(tmp_path / "5.safetensors", outputs=5), generator, "w")
 
 

@@ -97,7 +97,7 @@ def test_networks_of_others_are_refused_in_a_line(tmp_path):
     ours, mesh = detector((CELL, 1.5, (64, 32), (-16, 0), (16, 0))), landmarks(a_mesh())
     refusals = {
         r"face_landmarks_detector.tflite: expected an answer \[1, 1, 1, 1404\] or": (ours, ours),
-        "face_detector.tflite: expected a network that LiteRT runs, got another": (b"no model", mesh),
+        "face_detector.tflite: expected a network that LiteRT runs, got something else": (b"no model", mesh),
         "tensors of 3,": (network(32_000, np.zeros((1, 1))), mesh),
         "got another .*can't decode byte 0xff": (ours.replace(b"answer 0", b"\xffnswer 0"), mesh),
     }

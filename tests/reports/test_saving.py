@@ -92,7 +92,7 @@ def test_every_figure_of_a_report_stands_alone_with_numbers(tmp_path):
 def test_a_hostile_page_gets_nothing_into_a_file(evil):
     picture = f'<svg xmlns="http://www.w3.org/2000/svg"><rect/>{evil}</svg>'
     encoded = base64.b64encode(picture.encode()).decode()
-    with pytest.raises(BadInput, match="expected a Transect figure, got another picture"):
+    with pytest.raises(BadInput, match="expected a Transect figure, got a different picture"):
         saved_figures(f'<a download="../../x.svg" href="data:image/svg+xml;base64,{encoded}">x</a>')
     declared = base64.b64encode(b'<!DOCTYPE svg [<!ENTITY x "x">]><svg/>').decode()
     with pytest.raises(BadInput, match="another picture"):

@@ -65,7 +65,7 @@ def test_pickles_of_marks_are_counted_and_not_run(tmp_path, monkeypatch):
     assert bounds.MOST_OPERATIONS == 2_000_000
     monkeypatch.setattr(bounds, "MOST_OPERATIONS", 20_000)
     content = io.BytesIO(b"\x80\x02" + b"(" * 200_000 + b".")
-    with pytest.raises(BadInput, match="the file is hostile"):
+    with pytest.raises(BadInput, match="the file is malicious"):
         bounds.check_operations("x", content)
     assert content.tell() < 21_000
     (tmp_path / "x.pkl").write_bytes(content.getvalue())

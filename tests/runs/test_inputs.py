@@ -66,7 +66,7 @@ def _npz(header):
     ("name", "content", "message"),
     [
         ("t.parquet", b"PAR1", "expected a readable parquet file"),
-        ("t.npz", b"nothing", "expected arrays of numbers as NumPy writes them, got another kind"),
+        ("t.npz", b"nothing", "expected arrays of numbers as NumPy writes them, got a different kind"),
         ("t.npz", _npz("("), "got a damaged header"),
         ("t.npz", _npz("{'descr':'<f8','fortran_order':False,'shape':(" + 30 * "9" + ",)}"), "got a damaged header"),
         ("t.csv", b"id,id\na,b\n", "t.csv: expected unique column names, got id twice"),

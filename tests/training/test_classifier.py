@@ -106,7 +106,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(pictures, trained, tmp_path
     train(pictures, plan, tmp_path, quiet=True)  # finds everything done
     for name in (classifier.WEIGHTS, CARD, classifier.METRICS):
         assert (tmp_path / name).read_bytes() == (trained / name).read_bytes(), name
-    with pytest.raises(RunFolderError, match="a run with other settings"):
+    with pytest.raises(RunFolderError, match="a run with different settings"):
         train(pictures, Plan(TINY, LABEL, seed=1, held_out=0.3), tmp_path, quiet=True)
 
 

@@ -73,14 +73,14 @@ def _sentence(doc: WrittenDocument, section: str, at: str, raters: str) -> Marku
 def verdict(low: float | None, high: float | None) -> str:
     """What the interval of α, which is over subjects, says of the answers; {} is for who gave them."""
     if low is None or high is None:
-        return "whether {} agree is inconclusive"
+        return "inconclusive whether {} agree"
     if low >= RELIABLE:
         return "{} agree reliably"
     if high < TENTATIVE:
         return "{} do not agree enough to rely on"
     if low >= TENTATIVE:
         return "{} agree well enough for tentative conclusions"
-    return "whether {} agree well enough is inconclusive; answers about more subjects would settle it"
+    return "inconclusive whether {} agree well enough; collect answers about more subjects"
 
 
 SIDE: Final = 88
@@ -120,14 +120,14 @@ def page_of(shown: RaterPage, addresses: Mapping[tuple[str, str], str]) -> Page:
 
 
 def _answers(doc: WrittenDocument) -> Iterator[Block]:
-    """First that answers are of no people, where they are; then on which questions raters agree."""
+    """First that answers come from no people, where they are; then on which questions raters agree."""
     facts = doc.value("/facts")
     simulated = facts.get(_SIMULATED, 0)
     if simulated:
         counts = [doc.number(f"/facts{pointer(name)}", "count") for name in (_SIMULATED, "answers")]
-        words = Markup("<b>All {1} answers are of simulated raters. They say nothing about people.</b>")
+        words = Markup("<b>All {1} answers come from simulated raters. They say nothing about people.</b>")
         if simulated < facts["answers"]:
-            words = Markup("{} of {} answers are of simulated raters. These say nothing about people.")
+            words = Markup("{} of {} answers come from simulated raters. These say nothing about people.")
         yield Paragraph(words.format(*counts), "notice")
     yield from agreement(doc, "simulated raters" if simulated == facts["answers"] else "raters")
 

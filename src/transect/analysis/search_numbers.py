@@ -167,7 +167,7 @@ class SearchNumbers:
 
     calls: images that the target was called on; paid_calls, cost: calls and money of all programs that took part;
     distinct_failures: failures at least a tenth of the diagonal apart; failures: all; failed: calls
-    without a valid answer. regions: with rates of fresh images alone; regions_reason: why there are none. curve:
+    without a valid answer. regions: with rates on new images alone; regions_reason: why there are none. curve:
     failures apart after each call. sections: of calls, canaries and required gates. answers: a row for each call, in
     order: its place along each searched attribute, whether it was explored (drawn whatever the answers), failure (1 or
     0, NaN for a call without an outcome) and the reason why there is none.

@@ -165,8 +165,8 @@ def judge_all(
     verdict: where the label changes, the error does. again: estimates the intervals of observed images at another
     level; without it no difference between them is ever shown to be small, and none of an outcome without a test found.
     Outcomes against a reference image, which matches itself, have no test: there a difference is found where it exceeds
-    the margin. A difference whose printed interval holds 0, corrected for selection or not, is not found.
-    tests: of the page (default: those of the effects). unshown: effects whose interval holds 0 when corrected for
+    the margin. A difference whose printed interval includes 0, corrected for selection or not, is not found.
+    tests: of the page (default: those of the effects). unshown: effects whose interval includes 0 when corrected for
     selection.
     """
     tests = tests or distinct_tests(effects)

@@ -351,7 +351,7 @@ def answer(project: Project, rater: int, sent: Submitted, now: float) -> Stored:
         if before := _sent_before(connection, rater, sent.key):
             same = (before.task_id, before.kind, before.value, before.detail) == (sent.task, *values)
             if not same:
-                raise Refused("this key belongs to another answer: send a new key")
+                raise Refused("this key belongs to a different answer: send a new key")
             return Stored(before.id, replayed=True)
         if row.state == "answered":
             raise Refused("this task is already answered: withdraw the answer first")

@@ -214,14 +214,14 @@ class LeakageOptions:
     f1: Annotated[
         tuple[float, ...],
         Option(
-            "Measure λ_D at this macro F1, in percent, as 80,60; default: the model's.",
+            "Measure λ_D at this macro F1, in percent, such as 80,60; default: the model's.",
             list[str],
             read=partial(parse_numbers, option="--f1", example="80,60"),
             opens="value",
         ),
     ] = ()
     rounds: Annotated[
-        int, Option("Attackers to average; 0: five if the attacker or the noise is random, else one.")
+        int, Option("Attackers to average; 0: five if the attacker or the noise is random, one otherwise.")
     ] = 0
     permutations: Annotated[int, Option("Permutations for the null; -1: 200, or 5 if the attacker is slow.")] = -1
     train_per_class: Annotated[int, Option("Training rows to draw per class; 0: all.")] = 0
@@ -240,9 +240,9 @@ class LeakageOptions:
     alphas: Annotated[
         tuple[float, ...],
         Option(
-            "Also measure leakage where no label is more than α times as frequent with one class as with another, as "
-            "3,2,1: in the table's column in_alpha3 or, without one, the largest such subset, which --out marks in "
-            "balanced.parquet.",
+            "Also measure leakage where no label is more than α times as frequent with one class as with another, "
+            "such as 3,2,1: in the table's column in_alpha3 or, without one, the largest such subset, which --out "
+            "marks in balanced.parquet.",
             list[str],
             names=("--alpha",),
             read=partial(parse_numbers, option="--alpha"),
@@ -275,14 +275,14 @@ class LeakageOptions:
         tuple[tuple[str, TableLike], ...],
         Option(
             "Captions of the items, PATH or NAME=PATH, with the column caption: measure the objects they name, and "
-            "the words that remain without objects and gender. May be repeated.",
+            "the remaining words without objects and gender. May be repeated.",
             list[str],
             opens="data",
             read=parse_sources,
         ),
     ] = ()
     lexicon: Annotated[
-        str | Path, Option("Words of gender and objects in captions: english, or a TOML file.", str, opens="data")
+        str | Path, Option("Gender and object words in captions: english, or a TOML file.", str, opens="data")
     ] = ENGLISH
 
     def settings(self, seed: int) -> Settings:

@@ -289,12 +289,12 @@ def _model_answer(apart: ModelDifference) -> str:
     if math.isnan(apart.confidence):
         return (
             f"From {model} the attacker's balanced accuracy differs by {_points(found.estimate)} points from that from "
-            f"{reference} ({SPREAD} {_points(found.low)} to {_points(found.high)}). {NO_INTERVAL}, so which of "
-            "them gives away more is open."
+            f"{reference} ({SPREAD} {_points(found.low)} to {_points(found.high)}). {NO_INTERVAL}, so it is "
+            "inconclusive which of them gives away more."
         )
     if not found.low * found.high > 0:
         sized = f"the attacker's balanced accuracy differs by {_range(found, signed=True)} points"
-        return f"Whether {model} gives away more or less than {reference} is open: {sized}."
+        return f"It is inconclusive whether {model} gives away more or less than {reference}: {sized}."
     amount, (low, high) = abs(found.estimate), sorted((abs(found.low), abs(found.high)))
     more, higher = ("less", "lower") if found.estimate < 0 else ("more", "higher")
     sized = f"{amount:.1f} points {higher} ({100 * apart.confidence:.3g} % interval {low:.1f} to {high:.1f})"

@@ -130,7 +130,8 @@ def list_datasets(json: Json = False) -> None:
 @datasets.command()
 def show(
     dataset: Annotated[
-        str, typer.Argument(metavar="READER:PATH", help="A data set, as celeba:data?split=test&crop=148&limit=2000.")
+        str,
+        typer.Argument(metavar="READER:PATH", help="A data set, such as celeba:data?split=test&crop=148&limit=2000."),
     ],
     size: Annotated[int | None, typer.Option(help="Width and height that its images are fitted into.")] = None,
     by: Annotated[
@@ -175,12 +176,12 @@ def _counted_labels(attribute: Any, values: Any) -> dict[str, Any]:
 
 @datasets.command(name="table")
 def label_table(
-    dataset: Annotated[str, typer.Argument(metavar="READER:PATH", help="A data set, as celeba:data?split=test.")],
+    dataset: Annotated[str, typer.Argument(metavar="READER:PATH", help="A data set, such as celeba:data?split=test.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write: .csv or .parquet.")],
     column: Annotated[
         list[str] | None,
         typer.Option(
-            help="An attribute, or one compared with a value (0 or 1), as 'smile>0.5' or 'male=face_shape>0.5', which "
+            help="An attribute, or one compared with a value, such as 'smile>0.5' or 'male=face_shape>0.5', which "
             "names the column; repeatable. Default: every attribute."
         ),
     ] = None,

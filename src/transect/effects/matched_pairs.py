@@ -317,7 +317,7 @@ def pair_outcome(
         n_pairs=len(known),
         n_missing=len(d) - len(known),
         is_binary=reach > 0,
-        no_bounds="bounds are of pairs, not of one image with several" if several else "",
+        no_bounds="bounds apply to pairs, not to one image with several" if several else "",
         of_a=float(of_a[has_both].mean()),
         of_b=float(of_b[has_both].mean()),
         least=float(narrower.low[0]),

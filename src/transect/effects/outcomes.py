@@ -552,7 +552,7 @@ def _in_words(name: str, predictions: Predictions, truth: Float[np.ndarray, " n"
         unit = "proportion" if found.is_share else "score" if name.startswith(SCORE) else LENGTH
         return Outcome(name, found.values, found.reasons, unit, found.answers == 1, max(found.answers, 1))
     if name not in (possible := offered(Task.BINARY, True, InWords())):
-        raise UnknownName("outcome", name, possible, hint="these are the outcomes of a yes or no in words")
+        raise UnknownName("outcome", name, possible, hint="these are the outcomes of a yes-or-no question")
     _check(name, predictions, truth)
     reasons, yes = whys(predictions), predictions.scores[:, 0]
     _mark(reasons, ~np.isfinite(yes), NO_SCORE)

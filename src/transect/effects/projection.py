@@ -177,7 +177,7 @@ RATIO: Final = "ratio of rates"
 NOBODY: Final = "nobody of the population is in this group"
 ZERO_RATE: Final = "the group that is compared with has a rate of 0"
 NOT_ABOVE_ZERO: Final = "nobody of the group has the outcome: no interval of a ratio"
-NO_RATES: Final = "a ratio has an interval where it is of rates, of subjects who are each another person"
+NO_RATES: Final = "a ratio has an interval where it is of rates, and each subject is a different person"
 FEW_BEARERS: Final = 10
 """Subjects with the outcome, in either group, below which their correlation does not narrow a ratio."""
 LOG_MOVER: Final = "MOVER of the logarithms of both groups' limits"

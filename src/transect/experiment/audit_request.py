@@ -171,7 +171,7 @@ class RunSettings:
     ] = None
     engine: Annotated[str, ENGINE] = LOCAL
     workers: Annotated[int | None, WORKERS] = None
-    overwrite: Annotated[bool, Option("Replace an existing run with other settings in --out.", rare=True)] = False
+    overwrite: Annotated[bool, Option("Replace an existing run with different settings in --out.", rare=True)] = False
     dry_run: Annotated[
         bool, Option("Print the number of images and calls, with the negative control, and the maximum cost, and stop.")
     ] = False

@@ -355,7 +355,7 @@ def complete(
     if pairs and not any(map(shows_pairs, studies)):
         names = ", ".join(dict.fromkeys(each.question.name for each in pairs))
         say(
-            f"{names} left out: two images at once are of one subject at two levels, or of two matched subjects; give "
+            f"{names} left out: two images at once show one subject at two levels, or two matched subjects; give "
             "--vary, or --pairs with --dataset",
             error=True,
         )

@@ -59,9 +59,8 @@ def warnings(record: CanaryRecord) -> list[str]:
         return []
     before, since = (record.rounds[place] * record.every for place in (change.after - 1, change.after))
     return [
-        f"{record.target} changed its behaviour between its answers number {before} and {since} "
-        f"(p = {change.p:.2g}): answers from before and after are not of one model; set another version in its file "
-        "and run again"
+        f"{record.target} changed its behaviour between its answers number {before} and {since} (p = {change.p:.2g}): "
+        "answers from before and after come from different models; set another version in its file and run again"
     ]
 
 

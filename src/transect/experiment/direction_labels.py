@@ -85,7 +85,7 @@ def from_table(source: TableLike, wanted: Sequence[str] = (), labelled_by: str =
 class LabelledRows:
     """A table of labels: its rows, what messages call it, its file's name ("" in memory) and its SHA-256.
 
-    attributes: what its columns are, where they are a data set's; a level is then named, as 'race==Black'.
+    attributes: what its columns are, where they are a data set's; a level is then named, such as 'race==Black'.
     """
 
     rows: pa.Table
@@ -158,7 +158,7 @@ def of_table(source: LabelledRows, wanted: Sequence[str] = (), labelled_by: str 
         notes.append(f"{counted(len(seeds), 'row')} of {counted(len(subjects), 'subject')} averaged by subject")
     if nominal and not wanted:
         notes.append(
-            f"not fitted, since their levels have no order: {', '.join(nominal)}; name a level, as 'NAME==LEVEL'"
+            f"not fitted, since their levels have no order: {', '.join(nominal)}; name a level, such as 'NAME==LEVEL'"
         )
     for name, truth in truths.items():
         column = values[:, names.index(name)]

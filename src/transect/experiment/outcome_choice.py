@@ -54,7 +54,7 @@ def shared_out(wanted: Sequence[str], targets: Sequence[Target]) -> tuple[dict[s
     lines = [f"--outcome {name}: not of {', '.join(those)}, which lack it" for name, those in lacking.items()]
     usual = [target for target, names in left.items() if wanted and not names]
     if usual:
-        lines.append(f"--outcome: none of those named is of {', '.join(usual)}, of which the usual ones are counted")
+        lines.append(f"--outcome: none of those named is among {', '.join(usual)}, so these are counted")
     return left, lines
 
 

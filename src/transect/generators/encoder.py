@@ -98,7 +98,7 @@ class Encoder:
         path = Path(file)
         tensors, metadata = model_files.read_safetensors(path)
         if metadata.get("kind") != KIND or not re.fullmatch(r"[1-9]\d{0,3}", metadata.get("size", ""), re.ASCII):
-            raise BadInput(f"{path}: expected an encoder, found another file; make one: transect train encoder")
+            raise BadInput(f"{path}: expected an encoder, found something else; make one: transect train encoder")
         return cls(tensors, metadata.get("space", "z"), int(metadata["size"]), device, path.stem)
 
     def encode(self, images: Images, seeds: Sequence[int] | None = None) -> Latents:

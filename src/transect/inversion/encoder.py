@@ -84,7 +84,7 @@ class TrainedEncoder:
         if outputs != coordinates:
             raise BadInput(
                 f"{encoder.name}: expected {coordinates} coordinates, as {generator.name} has in {encoder.space}, found"
-                f" {outputs}; it is another generator's"
+                f" {outputs}; it belongs to a different generator"
             )
 
     def __call__(self, images: Float[Tensor, "b 3 h w"]) -> Tensor:

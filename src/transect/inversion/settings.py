@@ -23,7 +23,7 @@ ImagesToRead = Annotated[
 CodesFolder = Annotated[
     str | Path, Option("The folder of latents, reconstructions, summary, sheet and page.", opens="write")
 ]
-Fitted = Annotated[bool, Option("Crop images of another size to the central square, and resize it.")]
+Fitted = Annotated[bool, Option("Crop images of a different size to the central square, and resize it.")]
 Device = Annotated[str, Option("Where images are computed: cpu, cuda, cuda:1, …", opens="value")]
 
 

@@ -401,7 +401,7 @@ class AnnotateInvite(_Asking[Invitations]):
 
     raters: Annotated[int, Option("Number of new raters.")] = 1
     url: Annotated[
-        str | None, Option("Start of the links; default: the last served address, else port 8000 of this machine.")
+        str | None, Option("Start of the links; default: the last served address, or port 8000 on this machine.")
     ] = None
 
     def compute(self) -> Invitations:
@@ -526,7 +526,7 @@ class AnnotateReport(_OfRun[Mapping[str, Any]]):
     ] = ()
     beside: Annotated[
         Sequence[str],
-        Option("Other rated images, as RUN: compare the distributions of all answers; repeatable."),
+        Option("Other rated images: RUN: compare the distributions of all answers; repeatable."),
     ] = ()
     by: Annotated[str, Option("Distributions by this question, in two halves of its scale.")] = ""
 
@@ -688,7 +688,7 @@ class Serving:
     questions: Annotated[Sequence[str], QUESTIONS] = ()
     public_url: Annotated[
         str | None,
-        Option("Public address behind a proxy, as https://rate.example; requests for other names are refused."),
+        Option("Public address behind a proxy, such as https://rate.example; requests for other names are refused."),
     ] = None
     examples: Annotated[
         bool, Option("Show rendered example faces next to the levels.", names=("--examples/--no-examples",))

@@ -1,6 +1,6 @@
-"""Render small data for trying matching, recognition, leakage and audits of photographs, in under a minute.
+"""Render a small data set to try matching, recognition, leakage and audits of photographs, in under a minute.
 
-DIR/README.md says what each file holds. Nothing in it is a photograph.
+DIR/README.md describes each file. Nothing in it is a photograph.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class SampleData(Job[SampleNumbers]):
     _: KW_ONLY
     people: Annotated[
         int,
-        Option("Rendered people, each in one picture; a tenth as many are in three, for recognition.", least=FEWEST),
+        Option("Rendered people, one picture each; a tenth as many have three each, for recognition.", least=FEWEST),
     ] = 600
     seed: Annotated[int, Option("Random seed; the same seed gives the same subjects.")] = 0
 

@@ -133,7 +133,7 @@ class Directions(Job[DirectionsNumbers]):
     attributes: Annotated[
         str | Sequence[str],
         Option(
-            "What to fit: NAME, or NAME compared with a value, as 'smile>0.5' or 'hat==cap'; repeatable. Default: "
+            "What to fit: NAME, or NAME compared with a value, such as 'smile>0.5' or 'hat==cap'; repeatable. Default: "
             "every column of a table. With target: the attribute that the target predicts.",
             names=("--attribute",),
         ),
@@ -141,7 +141,7 @@ class Directions(Job[DirectionsNumbers]):
     _: KW_ONLY
     balance: Annotated[
         str | Sequence[str],
-        Option("Balance a binary attribute's classes on this other one, as 'face_shape>0.5'; repeatable."),
+        Option("Balance a binary attribute's classes on this other one, such as 'face_shape>0.5'; repeatable."),
     ] = ()
     method: Annotated[
         str | None, Option("For binary attributes: logistic (default), svm or ridge; for continuous ones: ridge.")

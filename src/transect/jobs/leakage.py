@@ -76,14 +76,14 @@ _ATTRIBUTE: Final = (
 )
 _PAIRED_ITEMS: Final = (
     "Differences between models, paired over the items that both predict; the intervals of all models hold together "
-    "with 95 % (Bonferroni), save where several sets of items or attackers are compared"
+    "with 95 % (Bonferroni), except where several sets of items or attackers are compared"
 )
 _PAIRED_ROUNDS: Final = (
     f"Differences between models, paired by round. In brackets: {SPREAD}, as published. {NO_INTERVAL}, so it does not "
     "tell which model gives away more"
 )
 _DELTA: Final = (
-    "Δ compares each model with its own predictions dealt out among items with the same label: the same mistakes, made "
+    "Δ compares each model with its own predictions shuffled among items with the same label: the same mistakes, made "
     "by chance. So a model that sees nothing but the label has a Δ of zero."
 )
 
@@ -150,7 +150,7 @@ class Leakage(Job[LeakageNumbers]):
     where: Annotated[
         str | None,
         Option(
-            "Column of true and false: the rows that count; with --as-published: the training rows that count.",
+            "Boolean column that selects rows; with --as-published: training rows.",
             opens="value",
         ),
     ] = None
@@ -167,7 +167,7 @@ class Leakage(Job[LeakageNumbers]):
     prediction: Annotated[
         str | Sequence[str],
         Option(
-            "Columns of the predictions, by the labels' names or in their order; default: those of --label.",
+            "Columns of the predictions, by label name or in the order of the labels; default: those of --label.",
             list[str],
             opens="value",
         ),
@@ -175,13 +175,13 @@ class Leakage(Job[LeakageNumbers]):
     attacker: Annotated[
         str | Sequence[str],
         Option(
-            "bayes, logistic, trees, mlp, mlp-4, … or auto: the best of several, cross-fitted. Of several, separated "
-            "by commas, or all, the first gives the headline.",
+            "bayes, logistic, trees, mlp, mlp-4, … or auto: the best of several, cross-fitted. Separate several by "
+            "commas, or give all; the first is the headline figure.",
             str,
             opens="value",
         ),
     ] = "auto"
-    seed: Annotated[int, Option("Seed of draws, noise, attackers and permutations.")] = 0
+    seed: Annotated[int, Option("Random seed for draws, noise, attackers and permutations.")] = 0
     options: LeakageOptions = field(default_factory=LeakageOptions)
 
     def compute(self) -> LeakageNumbers:
@@ -646,8 +646,8 @@ def _amplification(numbers: LeakageNumbers) -> Iterator[Block]:
     if not numbers.comparisons:
         return
     words = (
-        "How much more the model's predictions reveal than the same predictions dealt out within labels: exchanged "
-        "among items with the same label, so that they keep which labels are mistaken for which."
+        "How much more the model's predictions reveal than the same predictions dealt out within labels: shuffled "
+        "among items with the same label, which keeps how often each label is mistaken for another."
     )
     if numbers.published_protocol:
         words += " Published compares scores with flipped bits, so part of its difference is due to the format."

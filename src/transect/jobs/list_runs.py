@@ -1,4 +1,4 @@
-"""List the runs in a folder: model, question, verdict and date of each, the newest first."""
+"""List the runs in a folder: model, question, verdict and date of each, newest first."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _verdict(folder: Path) -> str:
     except (TransectError, KeyError, TypeError) as error:
         return one_line(f"results cannot be read: {words_of(error)}")
     counts = {"found": len(texts)} | {kind: kinds.count(kind) for kind in _OPEN}
-    words = [f"{n} {kind}" for kind, n in counts.items() if n]
+    words = [f"{n} {kind.replace('cannot tell', 'inconclusive')}" for kind, n in counts.items() if n]
     passed = "all checks passed" if kinds and all(kind == "check" for kind in kinds) else "nothing estimable"
     told = [", ".join(words) or passed, *(text.rstrip(".") for text in texts[:1])]
     told += [counted(warnings, "warning")] if warnings else []
@@ -198,7 +198,7 @@ class ListRuns(Job[ListNumbers]):
 
     folder: Annotated[
         str | Path,
-        Option("The folder of your runs; also an address as s3://….", str, metavar="DIR", argument=True, opens="data"),
+        Option("Folder of your runs, or an address such as s3://….", str, metavar="DIR", argument=True, opens="data"),
     ] = "runs"
 
     def compute(self) -> ListNumbers:

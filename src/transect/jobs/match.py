@@ -152,7 +152,7 @@ class Match(Job[MatchNumbers]):
     def place(self) -> None:
         """No page without --report. Raises BadInput for pictures that would stand nowhere."""
         if self.options.pictures is not None and distance_name(self.options.difficulty) is None:
-            raise BadInput("--pictures go onto the page: give --report DIR too")
+            raise BadInput("--pictures needs --report DIR")
 
     def compute(self) -> MatchNumbers:
         """The matching; its rows are written to `options.out`."""
@@ -263,9 +263,7 @@ def _question(numbers: MatchNumbers) -> str:
     treated, control = groups_of(numbers)
     if numbers.outcomes:
         named = ", ".join(dict.fromkeys(outcome.outcome for outcome in numbers.outcomes))
-        return (
-            f"Does {named} differ between {treated} and {control} in images that are similar in all that was measured?"
-        )
+        return f"Does {named} differ between {treated} and {control} in images that are similar in everything measured?"
     if numbers.weighted is not None:
         return f"With which weights are images with {treated} and with {control} similar in everything else?"
     among = "in each of" if len(numbers.groups) > 2 else "with"
@@ -299,7 +297,7 @@ def effect(outcome: MatchedOutcome, treated: str, control: str) -> Markup:
     pairs = counted(outcome.n_pairs, "pair")
     text += shown.format(pairs, level_a, treated, level_b, control, _with_interval(outcome, outcome))
     if outcome.pairs_needed is not None:
-        text += f" About {outcome.pairs_needed:,} pairs like these could tell."
+        text += f" About {outcome.pairs_needed:,} pairs like these would decide it."
     if _is_adjusted(outcome):
         adjusted = Markup(" Adjusted for what still differs within pairs: {}{}.")
         text += adjusted.format(_with_interval(outcome, outcome.adjusted), _kept(outcome))
@@ -317,7 +315,7 @@ def _verdict(outcome: MatchedOutcome, treated: str, control: str) -> str:
     if outcome.verdict == "no difference":
         return f"no difference larger than {margin}."
     if math.isfinite(outcome.margin):
-        return f"inconclusive whether {treated} and {control} differ by {margin} or more."
+        return f"it is inconclusive whether {treated} and {control} differ by {margin} or more."
     return f"a difference is not shown (p {probability(p)})."
 
 
@@ -366,7 +364,7 @@ def _remarks(numbers: MatchNumbers) -> Iterator[str]:
         yield f"{left} more {'outcome is' if left == 1 else 'outcomes are'} below."
     groups = len({outcome.versus for outcome in numbers.outcomes})
     if groups > 1:
-        yield f"p is corrected for the {groups} groups (Holm); each 95 % interval is of its group alone."
+        yield f"p is corrected for the {groups} groups (Holm); each 95 % interval is for one group."
     if len({outcome.outcome for outcome in numbers.outcomes}) > 1:
         yield "p is not corrected for the number of outcomes."
 

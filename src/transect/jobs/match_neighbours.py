@@ -506,13 +506,13 @@ def _claim(nearest: Sequence[Preserved], chance: Preserved) -> tuple[Markup, boo
     if _is_less(chance, best):
         return Markup("{}: nearest images share it less often than images at random"), True
     if not _is_less(best, chance):
-        return Markup("{}: whether nearest images share it cannot be told"), True
+        return Markup("{}: inconclusive whether nearest images share it"), True
     hardly = best.error > HARDLY * chance.error
     if not others:
         return Markup("{}: nearest images ") + _SHARE[hardly], True
     if all(_is_less(best, other) for other in others):
         return Markup("{}: by <b>{}</b>, more than by the others, nearest images ") + _SHARE[hardly], True
-    return Markup("{}: nearest images ") + f"{_SHARE[hardly]}; by which distance most cannot be told", False
+    return Markup("{}: nearest images ") + f"{_SHARE[hardly]}; inconclusive by which distance most", False
 
 
 def _is_less(one: Preserved, other: Preserved) -> bool:

@@ -151,7 +151,7 @@ class Readings(Job[ReadingsNumbers]):
         Option("Column of the table with pictures (bytes or paths); its other columns are kept.", opens="value"),
     ] = None
     detector: Annotated[
-        str, Option("Finds the faces, as dlib:hog-face; the most certain face is read.", opens="model")
+        str, Option("Finds the faces, such as dlib:hog-face; the most certain face is read.", opens="model")
     ] = DETECTOR
     landmarks: Annotated[
         str | Path | None,

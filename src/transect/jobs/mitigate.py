@@ -41,7 +41,7 @@ _NOISE: Final = (
     "Noise is added to what the model computes; its number is a multiple of the spread of that. It helps nobody: it "
     "shows what any other mitigation should beat."
 )
-_NO_AUDIT: Final = "no audit by transects: it needs a generator that sets the appearance and nothing else, as FaceWorld"
+_NO_AUDIT: Final = "no audit by transects: it needs a generator that sets appearance alone, such as FaceWorld"
 
 _Rows = Sequence[MitigationFigures]
 
@@ -317,7 +317,7 @@ def _audit(numbers: MitigateNumbers, causal: Plane | None) -> Iterator[Block]:
         )
     yield Paragraph(
         f"The audit shows the models the same {protocol['subjects']} subjects, none of them in training data, at "
-        f"{protocol['attribute']} {protocol['low']} and {protocol['high']} with all else held. How many answers "
+        f"{protocol['attribute']} {protocol['low']} and {protocol['high']} with everything else held. How many answers "
         f"change?{ranks}"
     )
     yield Plot(
@@ -347,7 +347,7 @@ def _methods(numbers: MitigateNumbers) -> list[tuple[str, str]]:
         **{f"{FACELESS}, {name}": f"{count:,}" for name, count in _faceless(numbers.mitigations)},
         "Audit by transects": "" if numbers.protocol else _NO_AUDIT.partition(": ")[2],
         "Seeds": ", ".join(map(str, config.seeds)),
-        "Attackers": f"fresh, cross-fitted on the pictures to measure on: {', '.join(config.attackers)}",
+        "Attackers": f"new, cross-fitted on the evaluation images: {', '.join(config.attackers)}",
     }
     return [(name, text) for name, text in facts.items() if text]
 

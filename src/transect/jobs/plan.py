@@ -22,7 +22,7 @@ LABELS: Final = {
     "alpha": "level of all tests together",
     "family": "tests that share it",
     "unpaired_subjects": "subjects, if each were shown once",
-    "unpaired_images": "images, if each showed another subject",
+    "unpaired_images": "images, if each showed a different subject",
     "images_saved": "images saved against one image per subject (negative: extra images)",
     "assumed": "assumed",
     "contrast": "the pilot's contrast that needs the most",

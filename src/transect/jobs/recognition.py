@@ -613,7 +613,7 @@ def _threshold(limit: Threshold) -> str:
 def _remarks(numbers: RecognitionNumbers) -> Iterator[str]:
     limit, others = numbers.thresholds[0], len(numbers.thresholds) - 1
     more = f" {others} more below." if others else ""
-    yield f"{_threshold(limit)} Intervals are 95 %, each of its group alone.{more}"
+    yield f"{_threshold(limit)} Each 95 % interval is for one group.{more}"
     if limit.low is not None and limit.high is not None:
         yield (
             f"The threshold was found from these images; its own 95 % interval is {significant(limit.low)} to "

@@ -47,16 +47,17 @@ _LIMITS: Final = (
 _METHOD: Final = (
     "An effect is the same where the model (by the digest of its description), the attribute, the outcome, the unit "
     "and the levels are. It is seen in a world where that world’s own report shows it: its p, corrected over that "
-    "report’s tests, is at most 5 %, and its 95 % interval leaves out 0. The test of agreement is of the difference of "
+    "report’s tests, is at most 5 %, and its 95 % interval excludes 0. The test of agreement is of the difference of "
     "two worlds (square-and-add of both intervals), of more worlds of all pairs; its p is corrected over the effects "
     "of this page (Holm). An effect replicates where every world shows it in the same direction and worlds are shown "
-    "to differ by less than the margin (90 % interval of every difference inside it), and the p of both together is at "
-    "most 5 %: the largest p of all worlds and of all differences, corrected over the effects of this page (Holm). "
+    "to differ by less than the margin (90 % interval of every difference inside it), and the p of both together is "
+    "at most 5 %: the largest p of all worlds and of all differences, corrected over the effects of this page (Holm). "
     "Where worlds only differ by less than the margin, they agree, which is no evidence of an effect in each. It "
     "differs where the test finds a difference, and that is not inside the margin or worlds show opposite directions. "
-    "Where every world shows it in the same direction and sizes are not shown alike, they may be very different. Else "
-    "the data cannot tell. The subjects named would settle it with a power of 90 % after correction for all effects, "
-    "if an effect as large as elsewhere is there, or the difference is as estimated, or there is none."
+    "Where every world shows it in the same direction, and the sizes are not shown to agree, they may be very "
+    "different. Otherwise the result is inconclusive. The number of subjects named would decide it with a power of "
+    "90 % after correction for all effects, if an effect as large as elsewhere is there, or the difference is as "
+    "estimated, or there is none."
 )
 _COMBINED: Final = (
     "The effect on photographs is the rendered effect of all subjects plus what rendering gets wrong, measured on the "
@@ -76,7 +77,7 @@ class Replicate(Job[ReplicateNumbers]):
     The result has for each effect the estimates side by side, a test that all worlds have one effect (p corrected over
     all effects, Holm), the difference of the two worlds that differ most, and the verdict: replicates (every world
     shows it in one direction, and they are shown to differ by less than the margin), has the same direction with sizes
-    not shown alike, agrees within the margin, differs, cannot tell (with the subjects that would), or not estimable.
+    that may differ, agrees within the margin, differs, cannot tell (with the subjects that would), or not estimable.
     Its table has a row per effect and world.
 
     Raises BadInput for a folder without results, fewer than two worlds, no effect in common, total beside direct

@@ -48,7 +48,7 @@ class Report:
 
     folder: Annotated[
         str | Path,
-        Option("A finished run, or a folder of studies; also an address as s3://….", str, metavar="DIR", argument=True),
+        Option("A finished run, a folder of studies, or an address such as s3://….", str, metavar="DIR", argument=True),
     ]
     _: KW_ONLY
     shares: Annotated[
@@ -61,8 +61,8 @@ class Report:
     reference: Annotated[
         str | None,
         Option(
-            "For a run without a truth: take it from the raters' mean or majority, as 'gender>=0.5'; stored with the "
-            "run."
+            "For a run without a truth: take it from the raters' mean or majority, such as 'gender>=0.5'; stored with "
+            "the run."
         ),
     ] = None
     settings: ReportSettings | None = None

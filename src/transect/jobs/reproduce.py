@@ -100,7 +100,7 @@ class ReproduceNumbers:
 @final
 @dataclass(frozen=True)
 class Reproduce(Job[ReproduceNumbers]):
-    """Make a run again, into another folder, and compare every value: an audit, or what another command wrote.
+    """Make a run again, into another folder, and compare every value: an audit, or the output of another command.
 
     out: the folder of the rerun, by default RUN-again: one that is not there, is empty, or holds a rerun that was
     interrupted, which is resumed.
@@ -133,7 +133,7 @@ class Reproduce(Job[ReproduceNumbers]):
 
     run: Annotated[
         str | Path,
-        Option("A finished audit, or what another command wrote.", metavar="RUN", argument=True, opens="data"),
+        Option("A finished audit, or the output of another command.", metavar="RUN", argument=True, opens="data"),
     ]
     _: KW_ONLY
     out: Annotated[str | Path | None, Option("Folder of the rerun; default: RUN-again.", opens="write")] = None
@@ -149,8 +149,8 @@ class Reproduce(Job[ReproduceNumbers]):
     trust: Annotated[
         Sequence[str],
         Option(
-            "Open this model, which the run names; repeatable. By default only data, and models that come with "
-            "Transect, are opened: a run may come from a stranger, and a model's code runs with your permissions.",
+            "Open this model, which the run names; repeatable. By default Transect opens only data and its built-in "
+            "models, because a model's code runs with your permissions.",
             metavar="MODEL",
             opens="model",
         ),
@@ -162,9 +162,9 @@ class Reproduce(Job[ReproduceNumbers]):
     files: Annotated[
         Sequence[str] | Mapping[str, str | Path],
         Option(
-            "NAME=PATH: the place of a file that the run read, by its option, as generator=net.safetensors or "
-            "dataset=folder:faces; repeatable. Files of commands other than audit are also known by their own names, "
-            "and are looked for here and next to RUN.",
+            "NAME=PATH: where a file that the run read is now, by its option, such as generator=net.safetensors or "
+            "dataset=folder:faces; repeatable. For commands other than audit, file names work too, and files are "
+            "looked up here and next to RUN.",
             list[str],
             names=("--file",),
             opens="data",
@@ -497,7 +497,7 @@ def _found(word: Word, folder: Path, files: Mapping[str, str | Path]) -> Path:
         if path.exists() and digest_of_input(path) == word.sha256:
             return path
         if path.exists() and stated is not None:
-            raise BadInput(f"{path}: expected the {name} of the run, got another one; give it: --file '{name}=PATH'")
+            raise BadInput(f"{path}: not the {name} of the run; give the right file: --file '{name}=PATH'")
     raise BadInput(f"{folder}: its {name} is missing; say where it is: --file '{name}=PATH'")
 
 

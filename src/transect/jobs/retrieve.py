@@ -37,7 +37,7 @@ _BATCH: Final = 16
 _NO_LEVELS: Final = "nothing was varied, so that subjects are not shown equally often at every level"
 _READ: Final = (
     "Each subject is shown equally often at every level, so that a search which looks at nothing but the person finds "
-    "every level equally often. A share above that is of the images that the attribute alone moved up. MaxSkew@K is "
+    "every level equally often. A higher share is due to the attribute alone. MaxSkew@K is "
     "the logarithm of the largest share over the equal one, NDKL sums such differences over the whole ranking, 0 where "
     "there are none; both are above 0 by chance too, and stand beside what chance gives."
 )
@@ -104,9 +104,7 @@ class Retrieve(Job[RetrieveNumbers]):
         str | Path,
         Option("The run folder of an audit that varies attributes.", Path, metavar="RUN", argument=True, opens="data"),
     ]
-    model: Annotated[
-        str, Option("A network of images and texts: hf:FOLDER or hf:ID of a CLIP or SigLIP.", opens="model")
-    ]
+    model: Annotated[str, Option("An image-text network: hf:FOLDER or hf:ID of a CLIP or SigLIP.", opens="model")]
     queries: Annotated[
         str | Path | Sequence[str],
         Option("A text file with one query per line, such as: a photo of a doctor.", Path, opens="data"),

@@ -92,15 +92,15 @@ _RENDERED: Final = (
     "Transect varies appearance, not identity. Attributes that were not varied were not searched."
 )
 _REGIONS: Final = (
-    "The search found each rule in one half of its calls and confirmed it in the other half. The rate comes from fresh "
-    "images inside the rule, one per subject. Fresh images stop as soon as the interval is narrow, and "
-    "stopping makes an interval hold less often. So it is computed as one of 97 %, and holds in at least 94 % of "
-    "searches: in 90 % with fewer than 25 images, or for a rate near 0 or 100 %. The rules stand in the order in which "
-    "they were found, before any fresh image: the first is not picked for a high rate. Values are rounded."
+    "The search found each rule in one half of its calls and confirmed it in the other half. The rate comes from new "
+    "images inside the rule, one per subject. Sampling stops as soon as the interval is narrow, and stopping makes an "
+    "interval hold less often. So it is computed as one of 97 %, and holds in at least 94 % of searches: in 90 % with "
+    "fewer than 25 images, or for a rate near 0 or 100 %. The rules stand in the order in which they were found, "
+    "before any fresh image: the first is not picked for a high rate. Values are rounded."
 )
 _MAPS: Final = (
     "Each field covers an equal share of the searched space along two attributes and shows how many of its calls were "
-    "failures. The search repeats calls near failures, so the fields show where to look; they are not rates of fresh "
+    "failures. The search repeats calls near failures, so the fields show where to look; they are not rates on new "
     "images. Frames are the rules above."
 )
 _ERRORS: Final = (
@@ -362,11 +362,11 @@ def _said(where: str, verb: str, one: Region | OverallRate, images: str) -> str:
 def _counted(numbers: SearchNumbers) -> Iterator[str]:
     """Why there are more failures than the overall rate says, and which images give which rate."""
     calls = counted(numbers.calls, "image")
-    yield f"The overall rate is of the {numbers.estimate.n:,} of {calls} that were spread evenly over the space."
+    yield f"The overall rate covers the {numbers.estimate.n:,} of {calls} that were spread evenly over the space."
     if numbers.failures:
         yield (
-            f"The {counted(numbers.failures, 'failure')} among all images are no rate: the search chose images where "
-            "failures were likely."
+            f"The {counted(numbers.failures, 'failure')} among all images are not a rate: the search chose images "
+            "where failures were likely."
         )
     if numbers.regions:
         yield f"The fresh images are among the {numbers.calls:,} too; none of them helped to find the region."

@@ -57,7 +57,7 @@ class TrainClassifier(Job[ClassifierNumbers]):
     source: PicturesSource
     label: Annotated[
         str | Sequence[int] | np.ndarray,
-        Option("Attribute to learn: one with levels, or a cut, as 'smile>0.5'; see: transect list attributes.", str),
+        Option("Attribute to learn: with levels, or a cut, such as 'smile>0.5'; see: transect list attributes.", str),
     ]
     out: Annotated[str | Path, Option("The folder of states, metrics.csv and the classifier.", opens="write")]
     _: KW_ONLY

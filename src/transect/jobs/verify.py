@@ -36,7 +36,7 @@ from transect.texts import say
 _SIGNED: Final = {
     None: "",
     True: " Signed by the key.",
-    False: " The signature does not match: another key signed it, or manifest.json was changed.",
+    False: " The signature does not match: a different key signed it, or manifest.json was changed.",
 }
 _FOUND: Final = {"changed": "changed", "missing": "missing", "added": "added: the manifest does not list it"}
 

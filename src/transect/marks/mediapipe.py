@@ -82,7 +82,8 @@ class LiteRT:
             self._outputs = self._run.get_output_details()
         except (ValueError, RuntimeError) as error:
             raise BadInput(
-                f"{name}: expected a network that LiteRT runs, got another ({words_of(error, 100)}); use another file"
+                f"{name}: expected a network that LiteRT runs, got something else ({words_of(error, 100)}); use "
+                "another file"
             ) from None
         self.size = shape[1]
         self.shapes = tuple(tuple(map(int, each["shape"])) for each in self._outputs)

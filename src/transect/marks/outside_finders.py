@@ -119,7 +119,7 @@ class OnnxMarks:
         try:
             self._session: Any = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # ONNX Runtime's own kinds
-            raise BadInput(f"{file}: expected an ONNX model, got another ({words_of(error, 100)})") from None
+            raise BadInput(f"{file}: expected an ONNX model, got something else ({words_of(error, 100)})") from None
         self.name, self._sha256 = f"onnx:{file.name}", model_files.sha256(file)
         (entry, *more), self._file = self._session.get_inputs(), file
         shape = entry.shape

@@ -258,8 +258,8 @@ PICKED: Final = (
     "items: picking it makes its figure a little too large."
 )
 SEEDS: Final = (
-    "Intervals over seeds are of the mean over trainings on these pictures: a single training lies further away, and "
-    "other pictures are not covered."
+    "Intervals over seeds are for the mean over trainings on these pictures: a single training varies more, and other "
+    "pictures are not covered."
 )
 
 

@@ -97,7 +97,7 @@ def read(path: Path) -> Required:
         text = path.read_bytes()
         return Required(path, _STUDIES.validate_python(loads(text)), text)
     except ValidationError:
-        raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got another file; {_MAKE_ONE}") from None
+        raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got other data; {_MAKE_ONE}") from None
     except (OSError, ValueError) as error:
         reason = words_of(error)
         raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got {reason}; {_MAKE_ONE}") from None

@@ -220,7 +220,8 @@ def parse_rule(text: str) -> Rule:
     match = _RULE.fullmatch(text)
     if match is None or not (match["least"] or match["sign"]) or (match["least"] and match["sign"] == ">="):
         raise BadInput(
-            f"--prune {text!r}: expected NAME>=A, NAME<=B, NAME<B or A<=NAME<=B, as 'fakeness>=0.75', or {PUBLISHED}"
+            f"--prune {text!r}: expected NAME>=A, NAME<=B, NAME<B or A<=NAME<=B, such as 'fakeness>=0.75', or "
+            f"{PUBLISHED}"
         )
     low = float(match["value"]) if match["sign"] == ">=" else float(match["least"]) if match["least"] else -np.inf
     high = float(match["value"]) if match["sign"] in ("<=", "<") else np.inf

@@ -44,8 +44,8 @@ def _drawn_key(css: str, height: int, words: str) -> Markup:
 
 
 _BOX_KEY: Final = Markup(' <span class="key inline">{} {}</span>').format(
-    _drawn_key("box", 14, "box drawn by the detector"),
-    _drawn_key("expected", 14, "where this detector should draw the face"),
+    _drawn_key("box", 14, "box drawn by the detector;"),
+    _drawn_key("expected", 14, "expected box"),
 )
 _FLIPS_KEY: Final = Markup(
     "Each pair is a subject's own image and the nearest step at which the answer differs; the frame shows the answer: "

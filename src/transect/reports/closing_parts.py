@@ -45,7 +45,7 @@ def computed_on_photographs(document: Document) -> bool:
 
 
 _FIGURES: Final = {
-    "r2": Markup("it explains a share of {} of the variance"),
+    "r2": Markup("it explains {} of the variance"),
     "auc": Markup("it separates levels with an area under the ROC curve of {}"),
 }
 _MEANS_LITTLE: Final = "The effect of an attribute means little where the images do not show the attribute. {}:"
@@ -179,12 +179,12 @@ _TESTS: Final = (
 )
 _INDEPENDENT: Final = "In a population a p value tests whether outcome and attribute are independent. "
 _CORRECTED: Final = (
-    "P values are corrected for the number of tests, intervals are not, so that an effect whose interval excludes zero "
-    "may not be significant. The other way round, a test may find that something changes for somebody where the "
-    "interval of the mean change holds zero: such a difference is not called significant. A slope over three evenly "
-    "spaced levels repeats the test of its contrast, and an outcome that mirrors another (an error where the answer is "
-    "no) repeats the tests of that one: both count once. P values, corrected or not, and these intervals hold for a "
-    "number of subjects that was fixed in advance."
+    "P values are corrected for the number of tests, intervals are not, so that an effect whose interval excludes "
+    "zero may not be significant. Conversely, a test may find that something changes for someone although the "
+    "interval of the mean change includes zero: such a difference is not called significant. A slope over three "
+    "evenly spaced levels repeats the test of its contrast, and an outcome that mirrors another (an error where the "
+    "answer is no) repeats the tests of that one: both count once. P values, corrected or not, and these intervals "
+    "hold for a number of subjects that was fixed in advance."
 )
 _LOOKED: Final = (
     " If you look at the results, extend the audit and look again, read the always-valid intervals on the page of all "

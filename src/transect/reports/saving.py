@@ -477,7 +477,7 @@ def _check(name: str, svg: str) -> None:
     unsafe = any(key.startswith("on") or key.endswith("href") for key in names) or any("url(" in text for text in texts)
     unsafe = unsafe or "\\" in styles or "@import" in styles.lower()
     if not found or unsafe or kinds - _ELEMENTS:
-        raise BadInput(f"{name}: expected a Transect figure, got another picture; write the page again")
+        raise BadInput(f"{name}: expected a Transect figure, got a different picture; write the page again")
 
 
 def _slug(words: str) -> str:

@@ -108,7 +108,7 @@ def what_differs(entry: StudyEntry, attribute: str) -> str:
     """What differs between images of a subject at two levels of an attribute, with what follows from it."""
     name = spaced(attribute)
     if entry.basis != "experimental":
-        return f"These images are of several subjects: they differ in {name} and in whatever goes along with it."
+        return f"These images show several subjects: they differ in {name} and in whatever goes along with it."
     generator = GeneratorDescription(entry.spec["generator"])
     kept = f" ({' and '.join(map(spaced, entry.hold))} held)" if entry.hold else ""
     if generator.directions:

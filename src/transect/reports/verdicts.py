@@ -362,7 +362,7 @@ def sentence(document: Document, index: int) -> Markup:
         return text.format(spaced(verdict.row.attribute), about, verdict.text("reason"))
     match verdict.row.verdict:
         case "found":
-            untested = " The interval is for this run's threshold of a match, and not for another."
+            untested = " The interval is for this run's match threshold only."
             found = finding(document, verdict.row.effect or 0)
             return found + (untested if effect.row.p is None else "") + _within(document, verdict)
         case "no difference" | "cannot tell":
@@ -415,7 +415,7 @@ def _adjusted(document: Document, effect: Effect) -> Markup:
     if row.low is None or row.high is None or row.low <= 0 <= row.high or row.p_adjusted is None:
         return Markup()
     if row.p_adjusted <= document.results.family.alpha:
-        return Markup("; corrected for selection, it holds 0")
+        return Markup("; corrected for selection, it includes 0")
     tests, p = document.counted("/family/size", "test"), effect.number("p_adjusted", "p")
     return Markup("; not significant after correction for {}, p {}").format(tests, p)
 

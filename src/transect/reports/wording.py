@@ -43,7 +43,7 @@ _OUTCOME_MEANINGS = {
     "non_match": "share of images that a verifier would not take for the subject of the reference image",
     "refusal": "share of an image's wordings to which the model declines to answer",
     "hedge": "share of an image's wordings to which it answers that it cannot tell, or more than one thing",
-    "unreadable": "share of an image's wordings to which it says something that holds no answer",
+    "unreadable": "share of an image's wordings in which the reply contains no answer",
     "likelihood": "probability that the model gives to yes as its whole answer, whatever it says",
     "words": "words of an answer",
     "preferred": "share of subjects of whose two images the model chooses this one, in whichever order they are shown",

@@ -14,15 +14,15 @@ _OF_ACCOUNT: Final = re.compile(
     r"([A-Za-z0-9-]{1,63})@[A-Za-z0-9-]{1,63}\.(?:dfs|blob)\.(?:core\.windows\.net|fabric\.microsoft\.com)"
 )
 """A container of Azure with its account: what stands before the @ is no key."""
-_OF_AWS: Final = "in the environment, as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_OF_AWS: Final = "in the environment, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _OF_AZURE: Final = (
-    "in the environment, as AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY (an account is named as "
+    "in the environment, such as AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY (an account is named as "
     "abfss://container@account.dfs.core.windows.net/path)"
 )
 _CREDENTIALS: Final = {
     **dict.fromkeys(("s3", "s3a"), _OF_AWS),
     **dict.fromkeys(_AZURE, _OF_AZURE),
-    "gs": "in the environment, as GOOGLE_APPLICATION_CREDENTIALS",
+    "gs": "in the environment, such as GOOGLE_APPLICATION_CREDENTIALS",
 }
 """Where they belong, by the schemes of storage that runs can lie on."""
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+")
@@ -40,7 +40,7 @@ def checked(address: str | Path) -> str:
     scheme, _, rest = str(address).partition(":")
     scheme, rest = scheme.lower(), re.sub("^/{1,2}", "", rest)
     if scheme not in _CREDENTIALS:
-        raise BadInput(f"{scheme}://…: expected s3://, gs:// or az://, got another scheme; give a folder or a bucket")
+        raise BadInput(f"{scheme}://…: expected s3://, gs:// or az://; give a folder or a bucket")
     host, *segments = rest.rstrip("/").split("/")
     of_account = _OF_ACCOUNT.fullmatch(host) if scheme in _AZURE else None
     name = of_account[1] if of_account else host

@@ -34,7 +34,7 @@ def arrays_in(path: Path, name: str = "") -> dict[str, np.ndarray]:
 
 def _members(path: Path) -> dict[str, np.ndarray]:
     if not zipfile.is_zipfile(path):
-        raise ValueError("another kind")
+        raise ValueError("a different kind")
     with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     if other := next((name for name, array in arrays.items() if not isinstance(array, np.ndarray)), None):

@@ -103,7 +103,7 @@ def check_archive(path: Path, *, stored: bool = False) -> None:
         return
     check(str(path), size_of(path), sum(entry.file_size for entry in entries))
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
-        raise BadInput(f"{path}: expected entries without a password, found encrypted ones; save the file without")
+        raise BadInput(f"{path}: expected entries without a password, found encrypted ones; remove the password")
     if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
         raise BadInput(f"{path}: expected entries stored or deflated, found others (zip bomb?): pack it again")
     if stored and any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
@@ -137,7 +137,7 @@ def check_operations(name: str, file: Any, pickles: int = 1) -> None:
                 if operations > MOST_OPERATIONS:
                     raise BadInput(
                         f"{name}: expected at most {MOST_OPERATIONS} operations in a pickle of weights, found more; "
-                        "the file is hostile"
+                        "the file is malicious"
                     )
     except (ValueError, IndexError, OverflowError, MemoryError):
         return

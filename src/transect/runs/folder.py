@@ -197,7 +197,7 @@ class RunFolder:
         record = self.path / "run.json"
         told = in_plain_words(read_record(self.path), self.spec) if record.exists() else ""
         if told and not self._only_begun():
-            raise FolderOfAnotherSpec(f"{self.path} holds a run with other settings: {told}")
+            raise FolderOfAnotherSpec(f"{self.path} holds a run with different settings: {told}")
         if told or not record.exists():
             stated = {spec_changes.VERSION_KEY: spec_changes.SCHEMA_VERSION, "spec_hash": spec_hash(self.spec)}
             write_json(record, {**stated, **self.spec})

@@ -161,7 +161,7 @@ def read_texts(path: Path, expected: str, advice: str) -> list[str]:
     """The texts of a JSON file that lists texts. Raises BadInput as `read_json`, and for another value."""
     texts = read_json(path, expected, advice)
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise BadInput(f"{path}: expected {expected}, got another value; {advice}")
+        raise BadInput(f"{path}: expected {expected}, got a different value; {advice}")
     return texts
 
 

@@ -260,7 +260,7 @@ def read_content(
             return parsers[kind]({name: file.get_tensor(name) for name in file.keys()}, facts)  # noqa: SIM118  (no dictionary)
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         reason = f"{type(error).__name__}: {words_of(error)}"
-        raise BadInput(f"{path}: expected {expected}, found another ({reason}); {remedy}") from None
+        raise BadInput(f"{path}: expected {expected}, found something else ({reason}); {remedy}") from None
 
 
 def read_weights(path: Path, *, pytorch: bool = False) -> dict[str, Tensor]:

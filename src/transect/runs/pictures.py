@@ -169,7 +169,7 @@ def faults() -> tuple[type[Exception], ...]:
 def reason(error: Exception) -> str:
     """Pillow's message in one line, without the path or the address in memory that it names."""
     if type(error).__name__ == "UnidentifiedImageError":
-        return "another kind of file"
+        return "a different kind of file"
     return words_of(error)
 
 

@@ -142,7 +142,7 @@ def _text(path: Path, name: str) -> str:
         raise BadInput(f"{name}: no such file; check the path") from None
     except UnicodeDecodeError as error:
         raise BadInput(
-            f"{name}: expected a CSV in UTF-8, got another encoding ({error.reason}); save it again"
+            f"{name}: expected a CSV in UTF-8, got a different encoding ({error.reason}); save it again"
         ) from None
     except OSError as error:
         raise BadInput(f"{name}: expected a readable CSV, got {words_of(error)}; check path and permissions") from None

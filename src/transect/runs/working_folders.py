@@ -295,7 +295,7 @@ class Mount:
 
     def _of_another(self, name: str) -> RunFolderError:
         return RunFolderError(
-            f"{self.store.place(name)}: this part exists with other content; another run writes here: choose "
+            f"{self.store.place(name)}: this part exists with different content; another run writes here: choose "
             "another --out"
         )
 

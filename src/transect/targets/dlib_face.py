@@ -28,7 +28,7 @@ from transect.texts import words_of
 KIND: Final = Kind(
     prefix="dlib:face-recognition",
     trust="data",
-    listed=(("dlib:face-recognition@folder", "embedding", "dlib's ResNet; model files are yours"),),
+    listed=(("dlib:face-recognition@folder", "embedding", "dlib's ResNet; you provide the model files"),),
     extra="dlib",
     needs=("dlib",),
 )

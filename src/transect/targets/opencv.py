@@ -28,7 +28,7 @@ KIND: Final = Kind(
         ("opencv:haarcascade_frontalface_alt", "detection", "a frontal face (stumps)"),
         ("opencv:haarcascade_frontalface_alt2", "detection", "a frontal face (two-split trees)"),
         ("opencv:haarcascade_frontalface_alt_tree", "detection", "a frontal face (tree of stages)"),
-        ("opencv:haarcascade_frontalface_default", "detection", "a frontal face (the usual one)"),
+        ("opencv:haarcascade_frontalface_default", "detection", "a frontal face (the default)"),
         ("opencv:haarcascade_fullbody", "detection", "a standing person"),
         ("opencv:haarcascade_lefteye_2splits", "detection", "a left eye, open or closed"),
         ("opencv:haarcascade_license_plate_rus_16stages", "detection", "a Russian license plate"),

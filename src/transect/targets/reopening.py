@@ -41,7 +41,7 @@ def _differing(stored: Facts, facts: Facts) -> list[str]:
 def _check_same(stored: Facts, facts: Facts, model: str) -> None:
     if wrong := _differing(stored, facts):
         raise BadInput(
-            f"target {stored['name']}: expected the model of the run, got another {', '.join(wrong)}; give "
+            f"target {stored['name']}: expected the model of the run, got a different {', '.join(wrong)}; give "
             f"it: --target '{model}=SPEC'"
         )
 

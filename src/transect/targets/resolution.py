@@ -150,7 +150,7 @@ def _seems(spec: str) -> str:
         return f"{script}weights need their module: torch:module:attribute@{path}"
     if _PROVIDERS.fullmatch(spec):
         return (
-            f'a model of a provider needs a target file, as chat.toml with preset = "openai-chat" and model = "{spec}" '
+            f'a provider needs a target file, such as chat.toml with preset = "openai-chat" and model = "{spec}" '
             "under [request]; name it with --questions"
         )
     return _folder_seems(spec)

@@ -31,7 +31,7 @@ from transect.texts import words_of
 KIND: Final = Kind(
     prefix="timm",
     trust="data",
-    listed=(("timm:name@weights", "any", "a network of timm with safetensors"),),
+    listed=(("timm:name@weights", "any", "a timm network with safetensors weights"),),
     extra="timm",
     needs=("timm",),
 )

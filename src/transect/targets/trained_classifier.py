@@ -22,7 +22,7 @@ from transect.training.classifier import ResNet, start_from
 KIND: Final = Kind(
     prefix="classifier",
     trust="data",
-    listed=(("classifier:folder", "binary, multiclass", "a model of transect train classifier"),),
+    listed=(("classifier:folder", "binary, multiclass", "a model from transect train classifier"),),
     named=("classifier.toml",),
     holds=("classifier.toml",),
 )

@@ -72,7 +72,7 @@ class Plan(GanOptions):
         if self.arch != "stylegan2":
             raise BadInput(f"--distil: expected --arch stylegan2, got {self.arch}")
         if self.mirror:
-            raise BadInput("--distil cannot be combined with --mirror: a mirrored picture has another latent")
+            raise BadInput("--distil cannot be combined with --mirror: a mirrored picture has a different latent")
 
 
 def fit(

@@ -339,7 +339,7 @@ def load_state(
         # safetensors and PyTorch name wrong and damaged files with exceptions of many kinds.
         line = words_of(error, 200)
         raise RunFolderError(
-            f"{states[-1]}: expected the state of this training, found another ({line}); choose another "
+            f"{states[-1]}: expected the state of this training, found a different one ({line}); choose another "
             "--out, or remove that folder"
         ) from None
 
@@ -521,7 +521,7 @@ def check_folder(run: Run) -> None:
     if told := in_plain_words(stored if isinstance(stored, dict) else {}, asked):
         spread = any(change.path.split(".")[-1] == "images" for change in changes(stored, asked))
         why = " (growth, or the rate, is spread over --images)" if spread else ""
-        raise RunFolderError(f"{run.out} holds a training with other settings{why}: {told}")
+        raise RunFolderError(f"{run.out} holds a training with different settings{why}: {told}")
 
 
 def claim(run: Run) -> None:

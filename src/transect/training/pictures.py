@@ -145,7 +145,7 @@ class PixelSource:
         self.pixels = (pixels if isinstance(pixels, Images) else Images(pixels)).pixels
         _, height, width, _ = self.pixels.shape
         if height != width:
-            raise BadInput(f"pictures: expected square pictures, got {height} x {width} pixels; cut or resize them")
+            raise BadInput(f"pictures: expected square pictures, got {height} x {width} pixels; crop or resize them")
         self.classes = None if classes is None else _check_classes(np.asarray(classes), len(self.pixels))
 
     def __len__(self) -> int:

@@ -110,7 +110,7 @@ SCHEDULES = {
 
 
 def schedule_named(name: str, **settings: object) -> Schedule:
-    """The schedule of that name, with other settings where they are not None. Raises UnknownName and BadInput."""
+    """The schedule of that name, with different settings where they are not None. Raises UnknownName and BadInput."""
     if name not in SCHEDULES:
         raise UnknownName("schedule", name, SCHEDULES)
     return SCHEDULES[name].with_settings(**settings)

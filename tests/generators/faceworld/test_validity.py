@@ -55,9 +55,9 @@ def test_matching_figures_that_hold_validate():
 def test_figures_of_another_version_say_nothing():
     validity = validity_of(facts("6"), "7")
     assert validity["photometry_validated"] is False
-    assert "figures are of renderer version 6, the pictures of version 7" in validity["statement"]
+    assert "figures are for renderer version 6, the pictures of version 7" in validity["statement"]
     assert (validity["photometry"], validity["identity"], validity["readings"]) == (None, None, {})
-    assert validity["not_measured"] == "not measured for renderer version 7: figures are of renderer version 6"
+    assert validity["not_measured"] == "not measured for renderer version 7: figures are for renderer version 6"
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_a_list_copied_again_and_again_is_refused(tmp_path):
     """100 000 items, made a tuple 20 times: 20 × 100 000 × 100 bytes are more than 4 × .2 + 16 MiB."""
     pushed = b"(" + b"N" * 100_000 + b"lq\x000" + GLOBAL % (b"torch", b"Size") + b"q\x010]"
     (tmp_path / "x.pkl").write_bytes(stream(pushed, b"h\x01h\x00\x85Ra" * 20))
-    with pytest.raises(BadInput, match="found more; the file is damaged or hostile"):
+    with pytest.raises(BadInput, match="found more; the file is damaged or malicious"):
         read_pickle(tmp_path / "x.pkl")
 
 

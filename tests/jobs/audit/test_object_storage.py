@@ -195,7 +195,7 @@ def test_another_run_at_the_address_is_refused_or_deleted(bucket, tmp_path, with
     address = bucket.address("a/run")
     audit(address, seed=1)
     bucket.write("a/run/mine.txt", b"kept")
-    with pytest.raises(RunFolderError, match=f"{address} holds a run with other settings: `seed` was 1"):
+    with pytest.raises(RunFolderError, match=f"{address} holds a run with different settings: `seed` was 1"):
         audit(address)
     audit(address, overwrite=True)
     assert bucket.read("a/run/mine.txt") == b"kept"

@@ -100,7 +100,7 @@ def test_a_difference_within_the_margin_is_not_to_be_confirmed():
 def test_a_significant_difference_that_is_inconclusive_says_why(p, low, why):
     """Its own interval leaves out 0, and the one that allows for its being picked does not."""
     row = replace(RATE, estimate=0.1, low=low, high=0.2, p_adjusted=p)
-    assert ("corrected for selection, it holds 0" in words.sentence(concluded("cannot tell"), row)) is why
+    assert ("corrected for selection, it includes 0" in words.sentence(concluded("cannot tell"), row)) is why
 
 
 def test_a_detectors_answer_is_a_detection():

@@ -157,9 +157,9 @@ def test_pairs_too_few_for_the_margin_cannot_tell_and_say_how_many_could():
     a[:7], b[7:14] = 1, 1
     made = outcomes(a, b)
     summed_up = first_screen_of(made)
-    assert "<b>error: inconclusive whether hat 1 and hat 0 differ by 2 points or more.</b>" in summed_up
+    assert "<b>error: it is inconclusive whether hat 1 and hat 0 differ by 2 points or more.</b>" in summed_up
     assert "Within 77 pairs it is 9 % with hat 1 and 9 % with hat 0: a difference of 0 points" in summed_up
-    assert "About 5,000 pairs like these could tell." in summed_up
+    assert "About 5,000 pairs like these would decide it." in summed_up
     assert "(p " not in summed_up.split("Adjusted")[0]
 
 

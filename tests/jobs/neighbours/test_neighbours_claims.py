@@ -33,20 +33,20 @@ def test_a_distance_is_called_the_best_where_it_is_clear_of_the_other(made):
     """Two errors of 1 have a difference of error 1.41: 4 is not more than three of these, 5 is."""
     near = said(made, (6, 1), (10, 1), (40, 1))
     assert near == (
-        "age: nearest images share it; by which distance most cannot be told. Mean difference: 6.0 ± 1.0 by one, "
+        "age: nearest images share it; inconclusive by which distance most. Mean difference: 6.0 ± 1.0 by one, "
         "10.0 ± 1.0 by two, 40.0 ± 1.0 for images at random."
     )
     apart = said(made, (11, 1), (6, 1), (40, 1))
     assert apart == (
-        "age: by two, more than by the others, nearest images share it. Mean difference: 6.0 ± 1.0 by two, 40.0 ± 1.0 for "
-        "images at random."
+        "age: by two, more than by the others, nearest images share it. Mean difference: 6.0 ± 1.0 by two, 40.0 ± 1.0 "
+        "for images at random."
     )
 
 
 def test_what_is_near_chance_is_neither_shared_nor_not_shared(made):
     """Against 10 ± 1: 7 and 13 are within three errors of 1.41, 5 and 15 are not."""
     for error in (7, 13):
-        assert said(made, (error, 1), (10, 1)).startswith("age: whether nearest images share it cannot be told. Mean")
+        assert said(made, (error, 1), (10, 1)).startswith("age: inconclusive whether nearest images share it. Mean")
     assert said(made, (5, 1), (10, 1)).startswith("age: nearest images share it. Mean difference: 5.0 ± 1.0 by one, ")
     less = said(made, (15, 1), (10, 1))
     assert less.startswith("age: nearest images share it less often than images at random. Mean difference: 15.0")
@@ -54,7 +54,7 @@ def test_what_is_near_chance_is_neither_shared_nor_not_shared(made):
 
 def test_nothing_is_told_where_chance_is_not_known(made):
     assert said(made, (6, 1), (40, NAN)).startswith(
-        "age: whether nearest images share it cannot be told. Mean difference: 6"
+        "age: inconclusive whether nearest images share it. Mean difference: 6"
     )
     assert said(made, (NAN, NAN), (40, NAN)) == "age: not estimable by any distance."
 

@@ -243,7 +243,7 @@ def test_a_file_that_is_not_there_or_another_one_is_one_line(matched, data, tmp_
     other = tmp_path / "other.npy"
     np.save(other, np.zeros((12, 3)))
     line = refused("reproduce", str(run), "--file", f"features={other}")
-    assert line == f"{other}: expected the places.npy of the run, got another one; give it: --file 'places.npy=PATH'"
+    assert line == f"{other}: not the places.npy of the run; give the right file: --file 'places.npy=PATH'"
     assert not (tmp_path / "run-again").exists()
 
 

@@ -186,7 +186,8 @@ def test_a_model_that_is_not_there_or_another_one_is_one_line(audited, tmp_path)
     assert line.endswith("say where it is: --target 'brightness=SPEC'")
     line = refused("reproduce", str(audited), "--target", "ours=audited:slow", "--out", str(tmp_path / "again"))
     assert line == (
-        "target ours: expected the model of the run, got another code_sha256, function; give it: --target 'ours=SPEC'"
+        "target ours: expected the model of the run, got a different code_sha256, function; give it: --target "
+        "'ours=SPEC'"
     )
     assert not (tmp_path / "again").exists()
 

@@ -38,7 +38,7 @@ def test_gan_then_encoder(tmp_path):
     assert encoder.encode(made.render(made.sample([1]))).values.shape == (1, 8)
     # Another truncation is another generator: its encoder has a folder of its own, and says for what it was made.
     other = [f"{path}?truncation=0.5", "--space", "w", "--images", 64, "--size", 32, "--json"]
-    with pytest.raises(RunFolderError, match="a training with other settings: .*generator: truncation was "):
+    with pytest.raises(RunFolderError, match="a training with different settings: .*generator: truncation was "):
         call("encoder", *other, "--out", tmp_path / "e")
     file = Path(json.loads(call("encoder", *other, "--out", tmp_path / "o").stdout)["encoder"])
     with pytest.raises(BadInput, match=r"with the options {}, found {\"truncation\": 0.5}; make one"):

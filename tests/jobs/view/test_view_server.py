@@ -245,7 +245,7 @@ def test_a_changed_part_or_a_picture_that_is_none_is_not_sent(tmp_path):
         folder.write_part("images", 0, other)
     reply = browser(tmp_path / "run").get(f"/thumbnails/{line['row']}/{line['digest']}")
     assert reply.status_code == 422
-    assert reply.json()["detail"].startswith("run: 0-0000: expected an image, got another kind of file")
+    assert reply.json()["detail"].startswith("run: 0-0000: expected an image, got a different kind of file")
     assert "svg" not in reply.headers["content-type"]
 
 

@@ -196,7 +196,7 @@ def test_another_programs_database_is_refused_and_left_as_it_is(tmp_path):
         database.execute("PRAGMA user_version = 1")
     before = path.read_bytes()
     with pytest.raises(
-        AnswersUnusable, match="expected a file of answers or a new file, got another program's database"
+        AnswersUnusable, match="expected a file of answers or a new file, got a different program's database"
     ):
         Ledger(path, Allowance())
     assert path.read_bytes() == before

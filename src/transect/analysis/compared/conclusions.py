@@ -128,7 +128,7 @@ def sentence(conclusion: Conclusion, row: Row) -> str:
         case "no difference":
             return f"{named}: no difference larger than {stated(conclusion.margin, row.unit)} ({_sized(row)})."
         case "cannot tell":
-            picked = "; corrected for selection, it holds 0" if is_shown(row.p_adjusted, row.low, row.high) else ""
+            picked = "; corrected for selection, it includes 0" if is_shown(row.p_adjusted, row.low, row.high) else ""
             return f"{named}: inconclusive ({_sized(row)}{picked}); {needs(conclusion, row)}."
         case _:
             return f"{named}: not estimable ({row.reason or 'no effect in one of the models'})."

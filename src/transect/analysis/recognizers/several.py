@@ -284,7 +284,7 @@ def rows(numbers: RecognizersNumbers) -> Table[RecognizerGap]:
 
 
 def _compared_in_words(row: GapComparison) -> str:
-    """Whether a recognizer's gap is smaller or larger than the first's, or why that cannot be told."""
+    """Whether a recognizer's gap is smaller or larger than the first's, or why there is no answer."""
     where = f"gap {row.gap} ({TITLES[row.sample].lower()})"
     if row.reason:
         return f"{row.recognizer} and {row.reference} cannot be compared on the {where}: {row.reason}."

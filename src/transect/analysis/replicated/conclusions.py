@@ -21,7 +21,7 @@ from transect.runs.wording import counted, spaced
 MARKS: Final[dict[Standing, tuple[str, str]]] = {
     "differs": ("≠", "differs"),
     "replicates": ("=", "replicates"),
-    "same direction": ("⇉", "same direction; sizes not shown alike"),
+    "same direction": ("⇉", "same direction; sizes may differ"),
     "agrees": ("≈", "agrees within the margin; not seen in every world"),
     "cannot tell": ("?", "inconclusive"),
     "not estimable": ("–", "not estimable"),
@@ -31,8 +31,8 @@ _COUNTED: Final[dict[Standing, tuple[str, str]]] = {
     "differs": ("{} differs", "{} differ"),
     "replicates": ("{} replicates", "{} replicate"),
     "same direction": (
-        "{} has the same direction but sizes not shown alike",
-        "{} have the same direction but sizes not shown alike",
+        "{} has the same direction, but its size may differ",
+        "{} have the same direction, but their sizes may differ",
     ),
     "agrees": (
         "{} agrees within the margin and is not seen in every world",

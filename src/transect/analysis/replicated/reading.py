@@ -317,7 +317,7 @@ def _matched(folder: Path) -> Reading:
             folder.name, "", "matched pairs, adjusted", "matched", str(body["method"]), "", int(body["pairs"])
         )
     except (KeyError, TypeError, ValueError, IndexError):
-        raise BadInput(f"{folder / MATCH}: expected the numbers of transect match, got another file") from None
+        raise BadInput(f"{folder / MATCH}: expected the numbers of transect match, got a different file") from None
     return Reading(folder, world, effects)
 
 

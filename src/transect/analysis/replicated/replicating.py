@@ -127,7 +127,7 @@ def _not_compared(
         there = [spaced(name) for name in lacking if name in own]
         nowhere = [spaced(name) for name in lacking if name not in own]
         alone = [spaced(name) for name in own if name not in compared and (place, name) not in taken]
-        unset = "nothing sets this there" if world.how == "set" else "no label says this"
+        unset = "nothing sets this there" if world.how == "set" else "no such label"
         reasons = {_OTHERS: there, unset: nowhere, _NOWHERE_ELSE: alone}
         for why, names in reasons.items():
             if names:
@@ -582,13 +582,13 @@ def _in_world(effect: WorldEffect, name: str) -> conclusions.InWorld:
 
 
 _TEXT: Final = (
-    "One experiment in several worlds, and unadjusted associations in images as they are, which include whatever "
-    "varies with the attribute. An effect is seen in a world where its p, corrected over the tests of its report, is "
-    "at most 5 % and its 95 % interval leaves out 0. It replicates where every world shows it in the same direction "
-    "and worlds are shown to differ by less than the margin, after correction for all effects of this section (Holm); "
+    "One experiment in several worlds, and unadjusted associations in observed images, which include whatever varies "
+    "with the attribute. An effect is seen in a world where its p, corrected over the tests of its report, is at most "
+    "5 % and its 95 % interval excludes 0. It replicates where every world shows it in the same direction and worlds "
+    "are shown to differ by less than the margin, after correction for all effects of this section (Holm); "
     "where worlds only differ by less than the margin, they agree. It differs where the test of agreement finds a "
-    "difference. Where every world shows it in the same direction and sizes are not shown alike, they may be very "
-    "different. Worlds are not drawn at random."
+    "difference. “Same direction” says nothing about sizes, which may be very different. Worlds are not drawn at "
+    "random."
 )
 
 

@@ -110,7 +110,7 @@ def judge_other_job(folder: Path, requirements: Sequence[Requirement]) -> tuple[
         try:
             rows.append(_ratio(name, sound, numbers) if file == RECOGNITION else _leakage(name, sound, numbers))
         except (KeyError, TypeError, IndexError, ValueError, AttributeError):
-            raise BadInput(f"{folder / file}: expected the numbers of that job, got another file; {_ADVICE}") from None
+            raise BadInput(f"{folder / file}: expected the numbers of that job, got other data; {_ADVICE}") from None
     return tuple(rows)
 
 

@@ -483,7 +483,7 @@ def _middle(known: Float[np.ndarray, " n"], stated: Sequence[float] = ()) -> flo
 def _told(attribute: Attribute | None, at: float) -> str:
     if attribute is not None:
         return f"{attribute.levels[1]} vs {attribute.levels[0]}"
-    return f"from {at:.3g} on vs below"
+    return f"{at:.3g} or above vs below"
 
 
 def without_empty(section: Section) -> Section:

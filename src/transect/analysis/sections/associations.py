@@ -245,9 +245,7 @@ def _row(first: Answers, other: Answers) -> list[str | int] | None:
 
 PANELS: Final = 9
 """Panels of one figure."""
-_CAPTION: Final = (
-    "(each shape is scaled to its widest place; dot and bar: median and quartiles; the numbers are images)"
-)
+_CAPTION: Final = "(all shapes have equal width; dot and bar: median and quartiles; the numbers are images)"
 
 
 def violin_figures(
@@ -481,7 +479,7 @@ def matrix_table(title: str, names: tuple[str, ...], values: np.ndarray) -> Tabl
 RESAMPLES: Final = 200
 _SEEN_TOGETHER_TEXT: Final = (
     "An attribute whose distribution differs between groups is mixed with them: a difference in errors between the "
-    "groups may be due to it. Each shape is scaled to its widest place. A standardized difference is the last group's "
+    "groups may be due to it. All shapes have equal width. A standardized difference is the last group's "
     "mean minus the first's, over their standard deviation; beyond {limit:g} it is commonly called unbalanced."
 )
 _SEEN: Final = (

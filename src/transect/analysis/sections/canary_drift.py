@@ -112,11 +112,11 @@ def run_sections(about: RunFindings) -> list[Section]:
 _CALL_TEXT: Final = (
     "Each image is asked about once, and its answer is kept. A call is repeated only where its status says that "
     "another try can help (HTTP 429 and 5xx), or where the connection failed; never because of what the image shows.",
-    "The counts are of all runs that share this target's file of answers and its request. Repeated questions about "
+    "The counts cover all runs that share this target's file of answers and its request. Repeated questions about "
     "canaries are left out.",
 )
 
-_SHARED: Final = "The calls are of all questions that this model was asked: each text about each image is a call."
+_SHARED: Final = "The calls cover all questions that this model was asked: each text about each image is a call."
 
 
 def call_section(kept: TargetCalls) -> Section:

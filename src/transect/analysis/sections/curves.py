@@ -162,8 +162,8 @@ _CHANGING_TEXT: Final = (
     "p is 1 where equally many change each way, however many they are.",
 )
 _PAIRS: Final = (
-    "Each subject is seen at both levels in several pairs of images. Shares are of these pairs of "
-    "images, each subject with equal weight; subjects are counted that have at least one such pair."
+    "Each subject is seen at both levels in several pairs of images. Shares refer to these pairs of images, each "
+    "subject with equal weight; subjects are counted that have at least one such pair."
 )
 _PEOPLE: Final = (
     "Several photographs show one person. Shares are means over photographs, each of which counts once, as in the "

@@ -179,9 +179,9 @@ def run_sections(about: RunFindings) -> list[Section]:
 EDIT_FAILURES_KEY: Final = "edit-failures"
 MOST_GROUPS: Final = 6
 _EDIT_FAILURES_TEXT: Final = (
-    "An image fails here if it fails any gate of the section before. It is in every other figure of this report. If "
-    "edits fail more often at one level than at another, or in one group of photographs, a difference in the answers "
-    "may come from the failures, not from the attribute.",
+    "An image fails here if it fails any gate of the section before. It still counts in every other figure of this "
+    "report. If edits fail more often at one level than at another, or in one group of photographs, a difference in "
+    "the answers may come from the failures, not from the attribute.",
     "Bounds: for an image that fails, the model's answer to a valid edit is unknown. Each such answer is set to the "
     "one that makes the effect smallest, and largest (Manski 1990). This needs no assumption about why edits fail. "
     "The interval covers the whole range between the bounds.",
@@ -339,7 +339,7 @@ EDIT_VALIDITY_SHOWN: Final = 40
 FEW: Final = 0.5
 """Share of images that pass below which a cell is said to be out of the generator's reach."""
 MOST_FAIL: Final = "Most edited images fail the checks of edits"
-_LOOK: Final = "Effects are of these images: look at them, and at the bounds, before you use a number."
+_LOOK: Final = "Effects hold for these images: look at them, and at the bounds, before you use a number."
 _EDIT_VALIDITY_TEXT: Final = (
     "An image that was edited in a latent space may not show what was set. Each edited image was compared with "
     "the subject's unedited image; every limit comes from unedited images of other subjects. An image that "

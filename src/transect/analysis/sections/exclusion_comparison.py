@@ -96,7 +96,7 @@ def required_section(required: Required, name: str, generator: GeneratorDescript
 
 _GATES: Final = {
     "images": ("images judged, at least", "images"),
-    "differing": ("seen as another condition, at most", "conditions"),
+    "differing": ("seen as a different condition, at most", "conditions"),
     "quality": ("mean quality, at least", "quality"),
     "unidentifiable": ("no face identifiable, at most", "identifiable"),
     "quality_margin": ("difference of mean quality between levels, less than", "equal quality"),
@@ -121,7 +121,7 @@ def gate_section(
     if levels:
         n = f"{len(left_out):,}"
         text.append(f"Images of a level that fails are counted and excluded from every estimate: {n} here.")
-    heads = [("condition", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
+    heads = [("condition", "text"), ("judged", "count"), ("seen as different", "count"), ("share", "proportion")]
     heads += [("halfway between answers", "count"), ("mean quality", "number"), ("gates not met", "text")]
     return Section(
         key="gates",

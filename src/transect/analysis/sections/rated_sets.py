@@ -22,9 +22,9 @@ _TEXT: Final = (
     "many answers per image."
 )
 _BY: Final = (
-    "The images of each set are in two halves: below the middle of the scale of {by}, and from it on. A standardized "
-    "difference is the upper half's mean minus the lower's, over their standard deviation; beyond {limit:g} it is "
-    "commonly called unbalanced, and an audit of these images mixes the attribute with {by}."
+    "The images of each set are in two halves: below the middle of the scale of {by}, and at or above it. A "
+    "standardized difference is the upper half's mean minus the lower's, over their standard deviation; beyond "
+    "{limit:g} it is commonly called unbalanced, and an audit of these images mixes the attribute with {by}."
 )
 
 Sets = Mapping[str, Sequence[Rated]]

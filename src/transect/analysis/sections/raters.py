@@ -286,7 +286,7 @@ _SEEN_ALONG_TEXT: Final = (
     "function fitted by least squares (Balakrishnan et al. 2020, Fig. 7). Where answers follow it within one "
     "level, raters see what was set; where they are flat, the control changed something that raters do not see.",
     "Intended and perceived (their Fig. 9b): what the generator was asked for, and the mean of what people saw "
-    "on each image. Effects of what was seen use the latter.",
+    "on each image. Effects of perceived attributes use the latter.",
     "Answers about an attribute along the transect of another one show whether the manipulation moved it too: they "
     "should be flat.",
 )
@@ -384,7 +384,7 @@ def _figures(shown: Shown, question: Rated, name: str, curves: _Curves) -> list[
     along = Figure(
         kind="scatter",
         title=f"Answers along the transect: {_titled(question, name)}",
-        caption=f"(at most {SHOWN} subjects with most answers, then all; the numbers are answers)",
+        caption=f"(up to {SHOWN} subjects with the most answers, then all; numbers count answers)",
         folded=folded,
         panels=[_panel(shown, question, name, subject, curves[subject]) for subject in [*list(curves)[1:], None]],
     )

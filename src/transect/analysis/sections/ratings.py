@@ -54,9 +54,9 @@ _RATED: Final = (
     "only where the rating is needed; rules cannot judge it and keep it."
 )
 _PRUNED: Final = (
-    "Rules leave images out step by step, by ratings alone. All other numbers on this page are of the images "
-    "that remain at the end; here each contrast is estimated again after each step. In an experiment, a rule "
-    "on a perceived value that the manipulation moves selects on a consequence of the treatment."
+    "Rules leave images out step by step, by ratings alone. All other numbers on this page cover the images that "
+    "remain at the end; here each contrast is estimated again after each step. In an experiment, a rule on a "
+    "perceived value that the manipulation moves selects on a consequence of the treatment."
 )
 
 
@@ -151,7 +151,7 @@ def _figures(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> list[
             points = [dot(each, _called(name), each.n_images) for name, each in zip(names, effects, strict=True)]
             panels[_title(effects[0])] = {"": points}
         more = f" (the {len(shown)} of {total} contrasts that move most)" if total > len(shown) else ""
-        caption = "(each row is of the images left after that step)"
+        caption = "(each row covers the images left after that step)"
         title = f"How contrasts move with each exclusion{more}"
         style: Unit = "points" if unit == "proportion" else "number"
         figures.append(drawn("rows", title, caption, panels, "difference", style))

@@ -258,7 +258,7 @@ def warnings(asked: Asked) -> Iterator[str]:
             "with transect annotate serve texts:FOLDER, then run transect annotate judge texts:FOLDER."
         )
     if simulated := sum(each.simulated for each in asked.coding.agreement):
-        yield f"{counted(simulated, 'code')} that the judge was checked against are of simulated raters, and no people."
+        yield f"{counted(simulated, 'code')} that the judge was checked against come from simulated raters, not people."
 
 
 def _headlines(asked: Asked) -> Iterator[str]:
@@ -420,7 +420,7 @@ def _refusals_figure(groups: list[Group], shares: dict[Status, list[Share]]) -> 
 
 
 _OPTIONS_TEXT: Final = (
-    "Shares are of the answers to all wordings, paraphrases weighted equally. An interval of a difference holds "
+    "Shares refer to the answers to all wordings, paraphrases weighted equally. An interval of a difference holds "
     "together with those of the other options at the same level; p is corrected (Holm) for all options and levels of "
     "the attribute. One permutation test asks whether the level changes the choice at all.",
 )
@@ -480,8 +480,8 @@ MEAN: Final = "mean of the paraphrases"
 SAMPLED: Final = "mean over a sample of wordings"
 _PROMPTS_TEXT: Final = (
     "An effect that one wording shows and another does not is an effect of the wording. Each paraphrase is therefore "
-    "analysed alone. Their mean is of these paraphrases; from five on, a second interval counts them as a sample of "
-    "the wordings that could have been used.",
+    "analysed alone. Their mean covers these paraphrases; with five or more, a second interval counts them as a "
+    "sample of the wordings that could have been used.",
     "The spread is the standard deviation of the true effects between paraphrases, without what chance adds; 0 where "
     "they differ no more than chance makes them. p tests whether the effect is the same in all paraphrases.",
 )

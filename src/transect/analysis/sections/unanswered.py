@@ -38,10 +38,10 @@ WORST: Final = (
 )
 WITHIN: Final = (
     "Effects from pairs that are answered at both levels apply only to images that the target answers at every level. "
-    "Worst-case bounds are of all pairs that were sent."
+    "Worst-case bounds cover all pairs that were sent."
 )
 BETWEEN: Final = (
-    "Trimming bounds (Lee 2009) are of the images that would be answered in either group. They hold if the two groups "
+    "Trimming bounds (Lee 2009) cover the images that would be answered in either group. They hold if the two groups "
     "are alike in everything but the attribute, and if the attribute moves answering one way only: no image that is "
     "answered in the group with fewer answers would stay unanswered in the other."
 )

@@ -23,7 +23,7 @@ _ROUNDING: Final = 1e-9
 @final
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Images of one level of one attribute: those judged, those seen as another condition, and quality.
+    """Images of one level of one attribute: those judged, those seen as a different condition, and quality.
 
     unidentifiable: of the rated ones, those of which most raters say that no face is identifiable; between: rated ones
     whose intended condition is unknown, of which only quality is judged. independent: images that those judged, and
@@ -54,34 +54,32 @@ class Gates:
     """What a generator must reach, and each level of an attribute alone, to which the gate of equal quality does not
     apply.
 
-    differing: most images seen as another condition, as a share; quality: least mean; unidentifiable: most images, as a
+    differing: most images seen as a different condition (share); quality: least mean; unidentifiable: most images, as a
     share of those rated, of which most raters say that no face is identifiable; quality_margin: largest difference of
     mean quality between two levels, within which the 90 % interval of every pair has to lie; a margin as wide as the
     scale asks nothing. images: least number of independent images that were judged, and that were rated, where images
-    of a subject count once, since none of a few seen as another says little: of 20 it leaves shares up to 16 % open
+    of a subject count once, since none of a few seen as different says little: of 20 it leaves shares up to 16 % open
     (Wilson, 95 %), of 50 up to 7 %.
     """
 
     differing: Annotated[
-        float, Option("Gate: share of images seen as another condition.", names=("--max-differing",))
+        float, Option("Gate: maximum share of images seen as a different condition.", names=("--max-differing",))
     ] = 0.05
-    quality: Annotated[float, Option("Gate: mean quality, in its own units.", names=("--min-quality",))] = 2.5
+    quality: Annotated[float, Option("Gate: minimum mean quality.", names=("--min-quality",))] = 2.5
     unidentifiable: Annotated[
         float,
         Option(
-            "Gate: share of images of which most raters say that no face is identifiable.",
+            "Gate: maximum share of images in which most raters say that no face is identifiable.",
             names=("--max-unidentifiable",),
         ),
     ] = 0.0
     quality_margin: Annotated[
         float,
-        Option("Gate: mean quality of any two levels differs by less, by its 90 % interval, in the question's units."),
+        Option("Gate: maximum difference in mean quality between two levels (90 % interval), in the question's units."),
     ] = MARGIN
     images: Annotated[
         int,
-        Option(
-            "Gate: least rated images, overall and per level; those of a subject count once.", names=("--min-images",)
-        ),
+        Option("Gate: minimum rated images, overall and per level; one per subject.", names=("--min-images",)),
     ] = 20
 
     def __post_init__(self) -> None:
@@ -203,7 +201,7 @@ def _failures(group: Group, gates: Gates) -> dict[str, str]:
         worth = "" if group.independent >= min(judged, group.rated) else telling
         failures["images"] = f"{judged} images were judged and {group.rated} rated{worth}, fewer than {gates.images}"
     if group.share > gates.differing:
-        failures["conditions"] = f"{group.differing} of {group.judged} images are seen as another condition"
+        failures["conditions"] = f"{group.differing} of {group.judged} images are seen as a different condition"
     if not group.rated:
         failures["quality"] = "nobody rated the quality"
     elif group.quality < gates.quality:

@@ -16,7 +16,7 @@ NO_PEOPLE: Final = "which say nothing about people"
 
 
 def simulated_count(raters: Iterable[str | None]) -> int:
-    """How many answers are of simulated raters. raters: of each answer.
+    """How many answers come from simulated raters. raters: of each answer.
 
     >>> simulated_count(["simulated-001", "rater-0001", None, "simulated-001"])
     2
@@ -25,12 +25,12 @@ def simulated_count(raters: Iterable[str | None]) -> int:
 
 
 def notice(simulated: int, answers: int) -> str:
-    """That answers are of simulated raters, in words; "" where none is.
+    """That answers come from simulated raters, in words; "" where none is.
 
     >>> notice(2, 3), notice(0, 3)
-    ('2 of 3 answers are of simulated raters, which say nothing about people', '')
+    ('2 of 3 answers come from simulated raters, which say nothing about people', '')
     """
-    return f"{simulated:,} of {counted(answers, 'answer')} are of simulated raters, {NO_PEOPLE}" if simulated else ""
+    return f"{simulated:,} of {counted(answers, 'answer')} come from simulated raters, {NO_PEOPLE}" if simulated else ""
 
 
 @final

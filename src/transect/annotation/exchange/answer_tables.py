@@ -108,7 +108,7 @@ def _cast(column: pa.ChunkedArray, field: pa.Field, path: str) -> pa.ChunkedArra
         if pa.types.is_timestamp(field.type):
             return _times(column)
         if pa.types.is_boolean(field.type) and not _is_yes_or_no(column):
-            raise pa.ArrowInvalid("other numbers than 0 and 1")
+            raise pa.ArrowInvalid("numbers other than 0 and 1")
         return column.cast(field.type)
     except (pa.ArrowException, OverflowError) as error:
         reason = words_of(error)

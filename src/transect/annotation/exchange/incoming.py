@@ -196,7 +196,7 @@ def _agrees(project: Project, answer: Incoming, stored: _Kept) -> None:
     )
     raise BadInput(
         f"{answer.where}: expected {answer.rater}'s stored answer to {answer.question} of {answer.first} "
-        f"({before}), got another ({after}); nothing was imported: remove it from the file"
+        f"({before}), got a different one ({after}); nothing was imported: remove it from the file"
     )
 
 

@@ -124,7 +124,7 @@ class Guard:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in _SAFE and not _same_origin(Headers(scope=scope), self._public):
-            await PlainTextResponse("the request comes from another site", 403)(scope, receive, send)
+            await PlainTextResponse("the request comes from a different site", 403)(scope, receive, send)
         elif _is_large(Headers(scope=scope).get("content-length", "")):
             await PlainTextResponse("the request is too large", 413)(scope, receive, send)  # before a handler acts
         elif not self._has_room(HTTPConnection(scope)):

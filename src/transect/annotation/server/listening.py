@@ -151,7 +151,7 @@ def taken(host: str, port: int, error: OSError | None = None) -> BadInput:
         return BadInput(f"--host {host}: no such host; give a name or address of this machine")
     number = errno.EADDRINUSE if error is None else error.errno
     if number == errno.EADDRNOTAVAIL:
-        return BadInput(f"--host {host}: expected an address of this machine, got that of another")
+        return BadInput(f"--host {host}: expected an address of this machine, got a different one")
     if number == errno.EACCES:
         return BadInput(f"--port {port}: ports below 1024 need privileges; choose 1024 or more")
     return BadInput(f"--port {port} is in use by another program; choose another (0: any free one)")

@@ -100,7 +100,7 @@ def statement(facts: Facts, version: str) -> tuple[bool, str]:
     measured_version, photometry = str(facts["renderer_version"]), facts["photometry"]
     if measured_version != version:
         return False, (
-            f"FaceWorld's photometry is not yet validated: figures are of renderer version {measured_version}, the"
+            f"FaceWorld's photometry is not yet validated: figures are for renderer version {measured_version}, the"
             f" pictures of version {version}; {evidence}"
         )
     missed, share = shortcomings(photometry), photometry["share_inside"]
@@ -171,7 +171,7 @@ def _figures(facts: Facts, version: str) -> dict[str, object]:
     validated, words = statement(facts, version)
     missing = f"not measured for renderer version {version}"
     if facts and str(facts["renderer_version"]) != version:
-        missing += f": figures are of renderer version {facts['renderer_version']}"
+        missing += f": figures are for renderer version {facts['renderer_version']}"
         facts = {}
     return {
         "photometry_validated": validated,

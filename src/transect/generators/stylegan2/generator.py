@@ -228,7 +228,7 @@ class StyleGAN2:
             return list(torch.split(row.to(self.device), widths, dim=1))
         width = {"w": self.shape.w_dim, "w+": self.layers * self.shape.w_dim}.get(space)
         if width is None:
-            raise BadInput(f"latents: expected space z, w, w+ or s, got {space!r}; they belong to another generator")
+            raise BadInput(f"latents: expected space z, w, w+ or s, got {space!r}; they fit another generator")
         if row.shape[1] != width:
             raise BadInput(f"latents of space {space}: expected {width} coordinates, got {row.shape[1]}")
         return row.view(1, -1, self.shape.w_dim).expand(1, self.layers, -1)

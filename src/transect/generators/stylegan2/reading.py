@@ -86,13 +86,13 @@ def read_pickle(path: Path) -> object:
     except _Refused as refused:
         raise BadInput(f"{path}: {refused}") from None
     except MemoryError:
-        raise BadInput(f"{path}: the pickle asks for more memory than is available; it is damaged or hostile") from None
+        raise BadInput(f"{path}: the pickle needs more memory than there is; it is damaged or malicious") from None
     except RecursionError:
-        raise BadInput(f"{path}: the pickle is nested too deeply; it is damaged or hostile") from None
+        raise BadInput(f"{path}: the pickle is nested too deeply; it is damaged or malicious") from None
     except Exception as error:
         # A damaged stream of operation codes can fail anywhere in it, with any exception.
         kind = type(error).__name__
-        raise BadInput(f"{path}: expected a pickle of weights, found a damaged or hostile one ({kind})") from None
+        raise BadInput(f"{path}: expected a pickle of weights, found a damaged or malicious one ({kind})") from None
 
 
 class _Bounded:
@@ -127,12 +127,12 @@ class _Budget:
     def take(self, wanted: int) -> None:
         self._bytes -= wanted
         if self._bytes < 0:
-            raise _Refused("expected weights of about the file's size, found more; the file is damaged or hostile")
+            raise _Refused("expected weights of about the file's size, found more; the file is damaged or malicious")
 
     def count(self) -> None:
         self._objects -= 1
         if self._objects < 0:
-            raise _Refused(f"more than {MOST_OBJECTS} objects; the file is damaged or hostile")
+            raise _Refused(f"more than {MOST_OBJECTS} objects; the file is damaged or malicious")
 
 
 def _count_calls(load: Loader) -> Loader:
@@ -161,7 +161,7 @@ def _check_keys(load: Loader, keys: Callable[[list[object]], list[object]]) -> L
 def _check_plain(keys: Iterable[object]) -> None:
     for key in keys:
         if not (key is None or isinstance(key, str | bytes | float) or (isinstance(key, int) and abs(key) < 1 << 64)):
-            raise _Refused(f"expected names or numbers as keys, found {type(key).__name__}; the file is hostile")
+            raise _Refused(f"expected names or numbers as keys, found {type(key).__name__}; the file is malicious")
 
 
 _KEYS: dict[int, Callable[[list[object]], list[object]]] = {
@@ -215,7 +215,7 @@ class _DataUnpickler(pickle._Unpickler):
         raise _Refused(f"expected weights inside the file, found a reference to outside: {reference}")
 
     def get_extension(self, code: int) -> object:
-        raise _Refused(f"expected names, found the extension code {code}; the file is damaged or hostile")
+        raise _Refused(f"expected names, found the extension code {code}; the file is damaged or malicious")
 
     def _build(self) -> None:
         """The state of a Record is kept; that of anything else is dropped, since setting it would run its methods."""
@@ -224,7 +224,7 @@ class _DataUnpickler(pickle._Unpickler):
             record.state = state
 
     def _refuse_buffer(self) -> None:
-        raise _Refused("expected weights, found a writable buffer; the file is damaged or hostile")
+        raise _Refused("expected weights, found a writable buffer; the file is damaged or malicious")
 
     dispatch: ClassVar[dict[int, Callable[..., None]]] = {
         **_OPERATIONS,
@@ -239,7 +239,7 @@ class _DataUnpickler(pickle._Unpickler):
 def _persistent_object(meta: object) -> Record:
     """An object of the official code with its source text: the name and the state are kept, the text is not."""
     if not isinstance(meta, dict) or not isinstance(meta.get("class_name"), str):
-        raise _Refused("expected the description of a network, found another; the file is of an unknown version")
+        raise _Refused("expected the description of a network, found something else; unknown file version")
     record = Record()
     record.class_name = meta["class_name"][:200]
     record.state = meta.get("state") or {}
@@ -384,7 +384,7 @@ def _collect(
     left[0] -= 1
     state = network.state if isinstance(network.state, dict) else {}
     if depth > _DEEPEST or left[0] < 0 or len(tensors) > _MOST:
-        raise BadInput("expected a network of a few blocks, found an endless one; the file is damaged or hostile")
+        raise BadInput("expected a network of a few blocks, found an endless one; the file is damaged or malicious")
     for group in ("_parameters", "_buffers"):
         members = state.get(group)
         for name, value in members.items() if isinstance(members, dict) else ():
@@ -434,7 +434,7 @@ def _as_float32(held: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
         memory = value.untyped_storage()
         stored[memory.data_ptr()] = memory.nbytes()
     if 4 * sum(value.numel() for value in held.values()) > BYTES_PER_BYTE * sum(stored.values()) + SPARE_BYTES:
-        raise BadInput(f"{source}: expected weights of about the file's size, found more; it is damaged or hostile")
+        raise BadInput(f"{source}: expected weights of about the file's size, found more; it is damaged or malicious")
     return {name: value.detach().float() for name, value in held.items()}
 
 
@@ -457,7 +457,7 @@ def _of_community(held: dict[str, Tensor], source: str) -> dict[str, Tensor]:
     for name, value in held.items():
         if name.endswith((".blur.kernel", ".upsample.kernel")) and not torch.allclose(value, 4 * make_filter()):
             raise BadInput(
-                f"{source}: {name}: expected the filter 1, 3, 3, 1, found another; the file is not StyleGAN2's"
+                f"{source}: {name}: expected the filter 1, 3, 3, 1, found a different one; the file is not StyleGAN2's"
             )
         if match := re.fullmatch(r"style\.(\d+)\.(weight|bias)", name):
             tensors[f"mapping.fc{int(match[1]) - 1}.{match[2]}"] = value
@@ -549,7 +549,7 @@ def _read_torch(path: Path) -> Weights:
         with torch.serialization.safe_globals([argparse.Namespace]):
             content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        # PyTorch's own unpickler fails with any exception on damaged or hostile files.
+        # PyTorch's own unpickler fails with any exception on damaged or malicious files.
         raise BadInput(
             f"{path}: expected only weights, found content that cannot be read safely ({refused_by_torch(error)})"
         ) from None

@@ -67,7 +67,7 @@ def _in_the_way(folder: Path, studies: Mapping[Path, Study]) -> str:
     for place, wanted in studies.items():
         as_stored = loads(canonical_json(wanted.spec().to_json()))
         if place in held and (told := in_plain_words(read_record(place), as_stored)):
-            return f"{place} holds a run with other settings: {told}"
+            return f"{place} holds a run with different settings: {told}"
     others = [place for place in held if place not in studies]
     if not others:
         return ""

@@ -74,7 +74,7 @@ def _audit_evaluated(results: Results) -> list[str]:
         f"{plain_text(world.name)}. {plain_text(world.statement)}",
         *table(("Model", "Task", "Study"), target_rows(results), "The run has no target."),
         *table(("Model", "Setting", "Value"), setting_rows(results), "No setting is known."),
-        *to_state("version and supplier of the model", "the threshold in operation, if it is another"),
+        *to_state("version and supplier of the model", "the threshold in operation, if different"),
     ]
 
 
@@ -83,7 +83,7 @@ def _audit_groups(results: Results) -> list[str]:
     how = (
         "The run set each attribute: the same subjects are in every group, so that a difference is an effect of it."
         if experimental
-        else "Attributes were observed: groups are of different people, and their differences are associations."
+        else "Attributes were observed: groups consist of different people, and their differences are associations."
     )
     head = ("Study", "Attribute", "Meaning", "Groups (levels)", "Source", "Subjects", "Images")
     return [
@@ -353,6 +353,6 @@ def _body(run: Path) -> list[str]:
             return sections_of_recognition(numbers)
         except (KeyError, TypeError, IndexError, ValueError, AttributeError):
             raise BadInput(
-                f"{run / _RECOGNITION}: expected the numbers of a recognition benchmark, got another file; {again}"
+                f"{run / _RECOGNITION}: expected the numbers of a recognition benchmark, got a different file; {again}"
             ) from None
     return sections_of_audit(results_of(run), run)

@@ -98,7 +98,7 @@ def _data(results: Results) -> list[str]:
 def _method(results: Results) -> list[str]:
     experimental = [study.basis == "experimental" for study in results.studies]
     set_ = "Attributes were set on the same subjects: a difference between groups is an effect of the attribute."
-    observed = "Attributes were observed: groups are of different people, and a difference is an association."
+    observed = "Attributes were observed: groups consist of different people, and a difference is an association."
     versions = ", ".join(f"{study.name} {study.spec_hash}" for study in results.studies)
     return [
         "## 3. Method",

@@ -271,7 +271,7 @@ def embedder(folder: ModelFolder, options: Options) -> Made:
     if options.task not in (None, Task.EMBEDDING) or options.positive is not None or options.labels:
         raise BadInput(
             f"model folder {folder.path}: the network embeds images and has no classes: leave --task, "
-            "--labels and --positive out, or, for a network of images and texts, give --labels without "
+            "--labels and --positive out, or, for an image-text network, give --labels without "
             "--task embedding"
         )
     kind = folder.architecture if folder.architecture.endswith(_PROJECTED) else "AutoModel"
@@ -315,7 +315,7 @@ def _vectors(network: Any, kind: str, *, pooled: bool) -> tuple[str, Callable[[A
     return "pooled output" if pooled else "class token", pooled_or_first
 
 
-_WHAT_OF_DUAL: Final = "a network of images and texts (CLIP, SigLIP)"
+_WHAT_OF_DUAL: Final = "an image-text network (CLIP, SigLIP)"
 _BATCHES: Final = 256
 """Batches of images whose features are kept, so that several templates or queries ask the network once."""
 _TEXTS_AT_ONCE: Final = 64
@@ -434,7 +434,7 @@ def open_text_images(spec: str, options: Options | None = None) -> TextImages:
     options = options or Options()
     argument = spec.removeprefix(_SCHEME)
     if not argument or (":" in argument and not spec.startswith(_SCHEME)):
-        raise BadInput(f"model {spec}: expected hf:FOLDER of a network of images and texts (CLIP, SigLIP), got another")
+        raise BadInput(f"model {spec}: expected hf:FOLDER of an image-text network (CLIP, SigLIP)")
     with quiet(argument):
         folder = open_folder(argument, allow_download=options.allow_download)
         folder.check_processor()

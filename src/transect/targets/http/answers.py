@@ -95,7 +95,7 @@ class AnswerReader:
         try:
             return self._paths[name].search(content)
         except (jmespath.exceptions.JMESPathError, ArithmeticError) as error:
-            raise NoAnswer(f"invalid answer: response.{name} does not fit it ({type(error).__name__})") from None
+            raise NoAnswer(f"invalid answer: response.{name} does not match it ({type(error).__name__})") from None
 
     def _found(self, content: object) -> object:
         content_of_key = self._search(self._key, content)

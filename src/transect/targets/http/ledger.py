@@ -235,7 +235,7 @@ class Ledger:
         (kind,) = self._database.execute("PRAGMA application_id").fetchone()  # after them: others may just create both
         if kind != APPLICATION and (kind or count):
             raise AnswersUnusable(
-                f"{self.path}: expected a file of answers or a new file, got another program's database: "
+                f"{self.path}: expected a file of answers or a new file, got a different program's database: "
                 "choose another under [answers] file"
             )
 

@@ -374,7 +374,7 @@ class QuestionTable(_Table):
     unit: str = Field(
         default="",
         max_length=60,
-        description='unit of the number: "years", "%", "USD per year"; an answer in another unit is unreadable',
+        description='unit of the number: "years", "%", "USD per year"; an answer in a different unit is unreadable',
     )
     code: tuple[CodeTable, ...] = Field(
         default=(), description="what to look for in the text, one table or more; required"

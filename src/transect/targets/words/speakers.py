@@ -101,7 +101,7 @@ def question_set(questions: str | Path) -> QuestionSet:
         names = ", ".join(question.name for question in chosen)
         raise BadInput(
             f"--questions {questions}: expected a question about one image, got only questions about two images "
-            f"({names}); add a question of another kind"
+            f"({names}); add a different kind of question"
         )
     return dataclasses.replace(chosen, questions=about_one)
 

@@ -235,7 +235,7 @@ class Sitters:
         return Sitters(self.subjects, self.finder, self.steps, tones)
 
     def _limit(self) -> str:
-        more = f"; up to {MOST_TONE_STEPS:g} on request, as photographs:folder:faces?tone_steps={MOST_TONE_STEPS:g}"
+        more = f"; up to {MOST_TONE_STEPS:g} on request: photographs:folder:faces?tone_steps={MOST_TONE_STEPS:g}"
         reach = f"a photograph's skin is moved by at most {self.steps:g} of the ten tones"
         return f"{reach}{more if self.steps < MOST_TONE_STEPS else ''}: {WHY_NEAR}"
 
