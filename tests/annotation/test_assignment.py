@@ -137,7 +137,7 @@ def test_the_same_answer_sent_twice_is_kept_once(begin):
     again = answer(project, 1, Submitted(task.id, "k", 1), now=9.0)
     assert (first.replayed, again.replayed, again.answer) == (False, True, first.answer)
     assert len(rows(project, sa.select(schema.answers))) == 1
-    with pytest.raises(Refused, match="this key belongs to another answer"):
+    with pytest.raises(Refused, match="this key belongs to a different answer"):
         answer(project, 1, Submitted(task.id, "k", 2), now=9.0)
     with pytest.raises(Refused, match="already answered"):
         answer(project, 1, Submitted(task.id, "other", 2), now=9.0)

@@ -30,7 +30,7 @@ def test_each_latent_is_of_its_own_picture(tmp_path):
 
 def test_other_files_are_refused(tmp_path):
     save_file(tensors_of(), tmp_path / "e.safetensors", {"kind": "transect.directions"})
-    with pytest.raises(BadInput, match="expected an encoder, found another file"):
+    with pytest.raises(BadInput, match="expected an encoder, found something else"):
         Encoder.from_file(tmp_path / "e.safetensors")
     with pytest.raises(BadInput, match="which the file lacks"):
         Encoder({"stem.weight": torch.zeros(4, 3, 3, 3)}, "z", 16)

@@ -99,7 +99,7 @@ def test_networks_of_others_are_refused_in_a_line(tmp_path):
         r"face_landmarks_detector.tflite: expected an answer \[1, 1, 1, 1404\] or": (ours, ours),
         "face_detector.tflite: expected a network that LiteRT runs, got something else": (b"no model", mesh),
         "tensors of 3,": (network(32_000, np.zeros((1, 1))), mesh),
-        "got another .*can't decode byte 0xff": (ours.replace(b"answer 0", b"\xffnswer 0"), mesh),
+        "got something else .*can't decode byte 0xff": (ours.replace(b"answer 0", b"\xffnswer 0"), mesh),
     }
     for message, (first, second) in refusals.items():
         with pytest.raises(BadInput, match=message) as error:

@@ -59,7 +59,7 @@ def test_credentials_are_refused_and_not_repeated(address):
         ("s3://bucket:80/run", "an invalid bucket name"),
         ("s3://bucket/../other", "another path"),
         ("s3://bucket/a%2e%2e/b", "another path"),
-        ("https://server/run", "another scheme"),
+        ("https://server/run", "expected s3://, gs:// or az://; give a folder"),
     ],
 )
 def test_what_no_run_can_be_written_to_is_refused(address, found):

@@ -290,15 +290,15 @@ def _model_answer(apart: ModelDifference) -> str:
         return (
             f"From {model} the attacker's balanced accuracy differs by {_points(found.estimate)} points from that from "
             f"{reference} ({SPREAD} {_points(found.low)} to {_points(found.high)}). {NO_INTERVAL}, so it is "
-            "inconclusive which of them gives away more."
+            "inconclusive which of them reveals more."
         )
     if not found.low * found.high > 0:
         sized = f"the attacker's balanced accuracy differs by {_range(found, signed=True)} points"
-        return f"It is inconclusive whether {model} gives away more or less than {reference}: {sized}."
+        return f"It is inconclusive whether {model} reveals more or less than {reference}: {sized}."
     amount, (low, high) = abs(found.estimate), sorted((abs(found.low), abs(found.high)))
     more, higher = ("less", "lower") if found.estimate < 0 else ("more", "higher")
     sized = f"{amount:.1f} points {higher} ({100 * apart.confidence:.3g} % interval {low:.1f} to {high:.1f})"
-    return f"{model} gives away {more} than {reference}: the attacker's balanced accuracy is {sized}."
+    return f"{model} reveals {more} than {reference}: the attacker's balanced accuracy is {sized}."
 
 
 def _range(estimate: LeakageEstimate, *, signed: bool = False) -> str:

@@ -225,7 +225,7 @@ def _dealt(group: Int[np.ndarray, " n"], draws: Float[np.ndarray, " n"]) -> Int[
 
 def _categories(table: np.ndarray, data: LabelledData) -> Evidence:
     if data.labels.category is None:
-        raise BadInput(f"expected {len(data.labels.names)} columns of predictions, named as the labels, got one")
+        raise BadInput(f"expected {len(data.labels.names)} columns of predictions, named like the labels, got one")
     predicted = _as_named(table, data.labels.names)
     others = sorted(set(predicted) - set(data.labels.names))
     if len(others) == len(set(predicted)):

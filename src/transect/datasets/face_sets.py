@@ -88,7 +88,7 @@ def read_hq(path: Path, request: Request) -> LabelledImages:
     """CelebA-HQ below `path`, in CelebAMask-HQ's layout; identities if identity_CelebA.txt lies there too."""
     folder_of(path, "CelebA-HQ's folder")
     if request.split is not None:
-        raise BadInput(f"split: CelebA-HQ has no parts, got {request.split!r}; leave it out")
+        raise BadInput(f"split: CelebA-HQ has no splits, got {request.split!r}; leave it out")
     table = needed(path, _HQ_ATTRIBUTES, "CelebA-HQ", _TABLES_IN)
     mapping, identities = find(path, _HQ_MAPPING, _TABLES_IN), find(path, _IDENTITIES, _TABLES_IN)
     people: dict[str, str] = {}
@@ -267,7 +267,7 @@ def read_utkface(path: Path, request: Request) -> LabelledImages:
     """UTKFace below `path`, all of its folders. Names that lack a field, as some do, are counted and left out."""
     folder_of(path, "UTKFace's folder")
     if request.split is not None:
-        raise BadInput(f"split: UTKFace has no parts, got {request.split!r}; leave it out")
+        raise BadInput(f"split: UTKFace has no splits, got {request.split!r}; leave it out")
     files = images_below(path)
     matched = [(file, match) for file in files if (match := _NAME.fullmatch(file.name))]
     if not matched:

@@ -38,7 +38,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     """The data set below `path`; each person has one portrait. Dots in the names of columns become underscores."""
     folder_of(path, "the folder of PPB")
     if request.split is not None:
-        raise BadInput(f"split: PPB has no parts, got {request.split!r}; leave it out")
+        raise BadInput(f"split: PPB has no splits, got {request.split!r}; leave it out")
     source, root = needed(path, (_TABLE,), "PPB", _INSIDE), needed(path, ("imgs",), "PPB", _INSIDE)
     cells = columns_of(source)
     if FILE not in cells:

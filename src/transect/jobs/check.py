@@ -42,7 +42,7 @@ class Check(Job[CheckNumbers]):
     folder: Annotated[
         str | Path,
         Option(
-            "A finished run of an audit, or the folder of a recognition or leakage analysis; also an address such as "
+            "A finished run of an audit, or the folder of a recognition or leakage analysis, or an address such as "
             "s3://….",
             str,
             metavar="DIR",

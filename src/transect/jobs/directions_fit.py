@@ -242,8 +242,8 @@ class Directions(Job[DirectionsNumbers]):
             return rows, from_truth(generator, rows, [*attributes, *balance])
         if len(attributes) != 1 or balance:
             raise BadInput(
-                "--labels target: expected one --attribute NAME for what the target predicts, and no --balance, whose "
-                "labels it does not give; write its answers into a table to balance them"
+                "--labels target: expected one --attribute NAME for what the target predicts, and no --balance, which "
+                "needs labels from elsewhere; write its answers into a table to balance them"
             )
         return rows, from_target(generator, rows, target, attributes[0], quiet=self.quiet)
 

@@ -80,7 +80,7 @@ _PAIRED_ITEMS: Final = (
 )
 _PAIRED_ROUNDS: Final = (
     f"Differences between models, paired by round. In brackets: {SPREAD}, as published. {NO_INTERVAL}, so it does not "
-    "tell which model gives away more"
+    "show which model reveals more"
 )
 _DELTA: Final = (
     "Δ compares each model with its own predictions shuffled among items with the same label: the same mistakes, made "
@@ -205,7 +205,7 @@ class Leakage(Job[LeakageNumbers]):
     def content(self, numbers: LeakageNumbers) -> Content:
         """Whether labels and models give the attribute away, and every case side by side."""
         about = numbers.protected + _classes(numbers)
-        more = ", and does a model give away more than they explain?" if numbers.amplification else "?"
+        more = ", and does a model reveal more than they explain?" if numbers.amplification else "?"
         published = [_AS_PUBLISHED] if numbers.published_protocol else []
         answer = list(_answer(numbers))
         first, *rest = _leakages(numbers)
@@ -352,12 +352,12 @@ def _percent(estimate: LeakageEstimate | None) -> str:
 def _answer(numbers: LeakageNumbers) -> Iterator[str]:
     """Of several models which gives away less, then labels and the first model."""
     yield from model_answers(numbers.differences)
-    given = "The labels give {} away." if _given_away(numbers) else "The labels are not shown to give {} away."
+    given = "The labels reveal {}." if _given_away(numbers) else "The labels are not shown to reveal {}."
     if numbers.dataset_leakage.reason:
-        given = "It is not known whether the labels give {} away."
+        given = "It is inconclusive whether the labels reveal {}."
     yield (
         f"{given.format(numbers.protected)} An attacker that sees only the labels of an item guesses it "
-        f"with a balanced accuracy of {_percent(numbers.dataset_leakage)}; guessing at random has "
+        f"with a balanced accuracy of {_percent(numbers.dataset_leakage)}; random guessing scores "
         f"{decimals(numbers.chance, 1)} %."
     )
     more = numbers.amplification
@@ -388,16 +388,16 @@ def gives_away(whose: str, low: float, high: float, *, published: bool = False) 
     """What the interval of the amplification says, which the published protocol lacks.
 
     >>> gives_away("The predictions", 0.2, 3.9)
-    'The predictions give away more than the labels explain.'
+    'The predictions reveal more than the labels explain.'
     """
     if published or math.isnan(low) or math.isnan(high):
         of_what = "The published protocol has" if published else "There is"
-        return f"{whose} may or may not give away more than the labels explain. {of_what} no interval."
+        return f"{whose} may or may not reveal more than the labels explain. {of_what} no interval."
     if low > 0:
-        return f"{whose} give away more than the labels explain."
+        return f"{whose} reveal more than the labels explain."
     if high < 0:
-        return f"{whose} give away less than the labels explain."
-    return f"{whose} are not shown to give away more, or less, than the labels explain."
+        return f"{whose} reveal less than the labels explain."
+    return f"{whose} are not shown to reveal more, or less, than the labels explain."
 
 
 def _ends_in_words(numbers: LeakageNumbers) -> str:
@@ -515,8 +515,8 @@ def _side_by_side(numbers: LeakageNumbers) -> Iterator[Block]:
         yield Table("Differences between models", numbers.differences, _DIFFERENCES, caption)
     if numbers.representations:
         caption = (
-            "How well an attacker guesses from each representation; beyond the label: less what the same rows give "
-            "away when they are exchanged among items with the same label"
+            "How well an attacker guesses from each representation; beyond the label: less what the same rows reveal "
+            "when they are shuffled among items with the same label"
         )
         yield Table("Representations", numbers.representations, _REPRESENTATIONS, caption)
 

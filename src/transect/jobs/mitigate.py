@@ -217,7 +217,7 @@ def _next(numbers: MitigateNumbers) -> Iterator[str]:
         yield f"Next: one seed gives no interval: give at least three seeds (had {seeds})."
         return
     more = f"Next: give more seeds (had {seeds}), which narrows the intervals."
-    yield f"{more} Until then, adopt none that is not decided."
+    yield f"{more} Until then, do not adopt one that is inconclusive."
 
 
 def _remarks(numbers: MitigateNumbers) -> list[str]:

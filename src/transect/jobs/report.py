@@ -1,4 +1,4 @@
-"""Analyse a finished run again from its tables, with other populations, and write its report."""
+"""Analyse a finished run again from its tables, with different populations, and write its report."""
 
 from __future__ import annotations
 

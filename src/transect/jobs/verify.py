@@ -121,7 +121,7 @@ class Verify(Job[VerifyNumbers]):
     run: Annotated[
         str | Path | None,
         Option(
-            "For run: a finished run, or a folder of studies; also an address such as s3://…. For marks: photographs "
+            "For run: a finished run, a folder of studies, or an address such as s3://…. For marks: photographs "
             "with landmarks or masks; default FaceWorld's pictures.",
             str,
             metavar="[RUN | READER:PATH]",

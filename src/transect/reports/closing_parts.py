@@ -106,7 +106,7 @@ def _light(document: Document) -> Markup:
     light = Entry(document, "/world/photometry", found)
     return Markup(
         "Lighting compared with photographs ({} subjects; luminances of parts of the face, by fifth of cheek "
-        "luminance): {} of {} medians lie between the photographs\u2019 quartiles, {} beyond what nine in ten "
+        "luminance): {} of {} medians lie between the photographs\u2019 quartiles, {} outside the range of nine in ten "
         "photographs show; the smallest share of faces within the latter is {}; the smallest fifth has {} faces."
     ).format(
         *(light.count(key) for key in ("subjects", "medians_inside", "medians", "medians_outside")),

@@ -146,7 +146,7 @@ def effects_subsection(document: Document, study: int) -> Subsection | None:
         blocks += whole if outcome in first_outcomes(document, study) else [Secondary(whole)]
     if experimental:
         always: list[Block] = [Paragraph(_ALWAYS.format(level)), _always_table(rows)]
-        blocks.append(Secondary([Folded("Intervals for a study that is stopped or extended after a look", always)]))
+        blocks.append(Secondary([Folded("Intervals for a study that is stopped or extended early", always)]))
     return Subsection(f"{name}-effects", "Effects" if experimental else "Associations", blocks, "Effects")
 
 

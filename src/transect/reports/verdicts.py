@@ -441,7 +441,7 @@ def _from_to(document: Document, effect: Effect) -> Markup:
     unit = with_unit(document, document.study(row.study), row.attribute)
     if row.kind == "slope" or row.origin is None or row.to is None:
         return Markup("per unit{}").format(unit)
-    template = Markup("from {} to {}{}") if row.basis == "experimental" else Markup("with {1} against {0}{2}")
+    template = Markup("from {} to {}{}") if row.basis == "experimental" else Markup("at {1} compared with {0}{2}")
     return template.format(*_levels(document, effect), unit)
 
 

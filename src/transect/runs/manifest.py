@@ -221,7 +221,7 @@ def _key(path: Path, half: str) -> Any:
         if isinstance(key, getattr(ed25519, f"Ed25519{half.capitalize()}Key")):
             return key
         found = f"one of the kind {type(key).__name__.partition('P')[0]}; {advice}"
-    raise BadInput(f"{path}: expected an Ed25519 {half} key in PEM or OpenSSH's form, got {found}")
+    raise BadInput(f"{path}: expected an Ed25519 {half} key in PEM or OpenSSH format, got {found}")
 
 
 def _other_half(content: bytes, path: Path, half: str) -> str:

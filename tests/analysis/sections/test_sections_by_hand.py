@@ -37,7 +37,7 @@ def test_adjustment():
     for estimate in ("unadjusted", "adjusted"):
         assert smile[f"{estimate}, points"] == pytest.approx(0.5)
         assert age[f"{estimate}, points"] == pytest.approx(0, abs=1e-12)
-    assert (smile["compared"], age["compared"]) == ("yes vs no", "from 45 on vs below")
+    assert (smile["compared"], age["compared"]) == ("yes vs no", "45 or above vs below")
     assert smile["adjusted by"] == "OLS"  # eight subjects on a side
     assert smile["note"].endswith("effective subjects (at least 20)")
 

@@ -16,9 +16,9 @@ def test_a_stated_cut_point_takes_the_place_of_the_median():
     ages = np.repeat([20.0, 30.0, 50.0, 60.0], 4)
     wrong = [1, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
     for bins, compared, difference in (
-        ({}, "from 40 on vs below", 1 / 8 - 3 / 8),
-        ({"age": (55.0,)}, "from 55 on vs below", 0 - 4 / 12),
-        ({"age": (25.0, 45.0, 70.0)}, "from 45 on vs below", 1 / 8 - 3 / 8),
+        ({}, "40 or above vs below", 1 / 8 - 3 / 8),
+        ({"age": (55.0,)}, "55 or above vs below", 0 - 4 / 12),
+        ({"age": (25.0, 45.0, 70.0)}, "45 or above vs below", 1 / 8 - 3 / 8),
     ):
         study = answers(Design({}, 16), answers=wrong, truth=np.zeros(16), values={"age": ages}, bins=bins)
         (age,) = rows(checked(adjustment.section(study)), "Differences")

@@ -47,7 +47,7 @@ def test_which_model_gives_away_more_is_said_by_an_interval_alone(two_models, tm
     assert apart.difference.low > 10
     published = two_models.numbers.published_protocol
     for words in shown(two_models, tmp_path):
-        assert ("leaky gives away more than plain" in words) is not published
-        assert ("so which of them gives away more is open" in words) is published
+        assert ("leaky reveals more than plain" in words) is not published
+        assert ("so it is inconclusive which of them reveals more" in words) is published
         assert ("95 % interval" in words) is not published
         assert ("spread between rounds" in words) is published

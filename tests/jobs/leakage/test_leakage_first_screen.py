@@ -34,9 +34,9 @@ def sentences(numbers, folder):
 @pytest.mark.parametrize(
     ("low", "high", "claim"),
     [
-        (0.5, 9.0, "The model's predictions give away more than the labels explain."),
-        (-9.0, -0.5, "The model's predictions give away less than the labels explain."),
-        (float("nan"), float("nan"), "The model's predictions may or may not give away more than the labels explain."),
+        (0.5, 9.0, "The model's predictions reveal more than the labels explain."),
+        (-9.0, -0.5, "The model's predictions reveal less than the labels explain."),
+        (float("nan"), float("nan"), "The model's predictions may or may not reveal more than the labels explain."),
     ],
 )
 def test_the_claim_about_the_model_is_that_of_the_interval(low, high, claim, tmp_path):
@@ -49,4 +49,4 @@ def test_an_interval_clear_of_chance_shows_nothing_where_permutations_reach_as_f
     numbers = analysed(0.25)
     assert numbers.dataset_leakage.low > numbers.chance
     far = replace(numbers, null=replace(numbers.null, high=numbers.dataset_leakage.estimate + 1))
-    assert sentences(far, tmp_path)[0].startswith("The labels are not shown to give protected away.")
+    assert sentences(far, tmp_path)[0].startswith("The labels are not shown to reveal protected.")

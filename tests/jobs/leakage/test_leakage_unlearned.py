@@ -49,7 +49,7 @@ def test_no_figure_of_the_analysis_has_a_number(found, finished):
 def test_the_page_says_why(finished, tmp_path):
     tree = parse(finished.report(tmp_path).read_text())
     text = " ".join("".join(tree.itertext()).split())
-    assert "It is not known whether the labels give protected away." in text
+    assert "It is inconclusive whether the labels reveal protected." in text
     assert REASON in text
     assert "not shown to give" not in text
 

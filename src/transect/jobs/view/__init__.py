@@ -1,4 +1,4 @@
-"""Look through the images of runs in your browser, until you stop the command with Ctrl-C.
+"""Browse the images of runs in your browser, until you stop the command with Ctrl-C.
 
 Filter by levels and answers, see one subject's whole transect, compare two runs or two levels, and export what you
 selected. Only this machine can reach the page, and only with the address that is printed.
@@ -128,7 +128,7 @@ class View:
     folder: Annotated[
         str | Path,
         Option(
-            "A run folder, a folder of studies, or a folder with several runs; also an address.",
+            "A run folder, a folder of studies, a folder with several runs, or an address.",
             str,
             metavar="DIR",
             argument=True,
@@ -136,7 +136,7 @@ class View:
         ),
     ]
     _: KW_ONLY
-    wrong: Annotated[bool, Option("Begin with wrong answers, of the first target that has some.")] = False
+    wrong: Annotated[bool, Option("Begin with wrong answers of the first target that has any.")] = False
     port: Annotated[int, Option("Port to listen on; 0: any free port.", default=8010)] = 0
     quiet: bool = False
 

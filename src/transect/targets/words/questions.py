@@ -338,9 +338,9 @@ class CodeTable(_Table):
     """A code of a free text: 1 where a label (whole words) or a pattern occurs, or a judge model says yes; else 0."""
 
     name: Name = Field(description="its name in tables")
-    labels: tuple[_Line, ...] = Field(default=(), description="words or phrases, found as whole words in any case")
+    labels: tuple[_Line, ...] = Field(default=(), description="words or phrases, matched as whole words, ignoring case")
     patterns: tuple[_Line, ...] = Field(
-        default=(), description="regular expressions of the Rust crate `regex`, in any case"
+        default=(), description="regular expressions of the Rust crate `regex`, ignoring case"
     )
     judge: str = Field(
         default="",

@@ -294,7 +294,7 @@ class Sitters:
         if tuple(names) not in self._statements:
             looks = [_look(self._seated(one), names, self.steps) for one in range(min(len(self.subjects), _LOOKED_AT))]
             source = self.finder.describe().get("name", "a finder")
-            said = [f"Composited on the face, by marks of {source}, and no photograph of it:"]
+            said = [f"Composited on the face, located by {source}, not photographed:"]
             limit = [f"{self._limit()[0].upper()}{self._limit()[1:]}."] if "skin_tone" in names else []
             self._statements[tuple(names)] = " ".join([*said, *(_said(name, looks) for name in names), *limit])
         return self._statements[tuple(names)]
@@ -322,7 +322,7 @@ def _look(sitting: Sitting, names: Sequence[str], steps: float) -> _Look:
 
 def _said(name: str, looks: Sequence[_Look]) -> str:
     shares = [look.shares[name] for look in looks]
-    size = f"its mask holds {np.median(shares):.0%} of a picture (median; at most {max(shares):.0%})"
+    size = f"its mask covers {np.median(shares):.0%} of a picture (median; at most {max(shares):.0%})"
     return f"{name.replace('_', ' ')}: {size}; {_checked(name, looks)}."
 
 
