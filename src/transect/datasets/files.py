@@ -296,7 +296,7 @@ class Names:
                 return f"the file is {self._cases[path.casefold()]}: upper and lower case differ"
             if same := self._stems.get(path.removesuffix(PurePosixPath(path).suffix)):
                 return f"the file is {same[0].relative_to(self._folder)}: the suffix differs"
-        return "a path of another machine; write paths as they are below the folder" if len(tails) > 1 else ""
+        return "a path from a different machine; write paths relative to the folder" if len(tails) > 1 else ""
 
 
 def _composed(name: str) -> str:

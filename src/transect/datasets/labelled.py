@@ -353,8 +353,8 @@ def unnamed_people(subjects: Sequence[int]) -> list[str]:
     if len(set(subjects)) < max(2, len(subjects)):
         return []
     return [
-        "Each photograph is treated as a different person. If people repeat, intervals are too narrow: say who is on "
-        f"each photograph in a column {SUBJECT} of the table of labels."
+        "Each photograph is treated as a different person. If people repeat, intervals are too narrow: identify them "
+        f"in a column {SUBJECT} of the table of labels."
     ]
 
 

@@ -539,7 +539,7 @@ class AnnotateReport(_OfRun[Mapping[str, Any]]):
 @final
 @dataclass(frozen=True)
 class AnnotateMachine(_Unopened[Mapping[str, Any]]):
-    """Have a model answer the questions about single images; its answers are marked as a machine's.
+    """Have a model answer the questions about single images; its answers are marked as machine answers.
 
     Pass the file to `--perceived` of report, not to `--ratings`, which is for people.
     """

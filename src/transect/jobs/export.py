@@ -61,7 +61,7 @@ class Export(Job[ExportNumbers]):
     run: Annotated[
         str | Path,
         Option(
-            "The folder of a finished audit; for figures of any job, or a page; for iso-19795-10 also of `transect "
+            "Folder of a finished audit. figures accepts any job or page; iso-19795-10 also accepts `transect "
             "recognition`.",
             metavar="RUN",
             argument=True,
@@ -81,9 +81,7 @@ class Export(Job[ExportNumbers]):
     ] = None
     _: KW_ONLY
     model: Annotated[str, Option("The model's name on a model card or in a technical file; default the target's.")] = ""
-    project: Annotated[str, Option("The experiment of MLflow, or the project of Weights & Biases, to log to.")] = (
-        "transect"
-    )
+    project: Annotated[str, Option("MLflow experiment or Weights & Biases project to log to.")] = "transect"
     overwrite: Annotated[bool, Option("Replace existing files.")] = False
 
     def place(self) -> None:

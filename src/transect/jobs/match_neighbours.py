@@ -524,7 +524,7 @@ def _examples(numbers: NeighboursNumbers) -> Iterator[Block]:
     """A few images, drawn at random, and their neighbours: pictures where a column has them, and rows."""
     words = "Distances are divided by that to the nearest image; rows are numbered from 0."
     missing = "" if numbers.sheets else " To see the pictures, give --pictures COLUMN."
-    yield Paragraph(f"A few images, drawn by the seed, and those that each distance finds nearest. {words}{missing}")
+    yield Paragraph(f"A few images, chosen at random, and those that each distance finds nearest. {words}{missing}")
     for number, example in enumerate(numbers.examples):
         if numbers.sheets:
             names = ", then ".join(each.distance for each in example.nearest)

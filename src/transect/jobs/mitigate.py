@@ -328,7 +328,7 @@ def _audit(numbers: MitigateNumbers, causal: Plane | None) -> Iterator[Block]:
     )
     caption = (
         "Effects of the appearance on answers, over seeds. Effect: the mean over labels of the effect's size, in "
-        "points, which chance keeps above zero"
+        "points; chance alone makes it positive"
     )
     yield Table("Effects", rows, [_lettered(rows), *EFFECTS], caption)
 

@@ -53,7 +53,8 @@ class Plan(Job[planning.Plan]):
     margin: Annotated[
         float | None,
         Option(
-            "In place of --effect: plan to show that no difference is larger; with --pilot, also to find one as large."
+            "Instead of --effect: plan to show that no difference is larger; with --pilot, also to detect one this "
+            "large."
         ),
     ] = None
     power: Annotated[float, Option("Probability of detecting the effect.")] = 0.9

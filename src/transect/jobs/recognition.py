@@ -96,7 +96,7 @@ _ERRORS: Final = Markup(
 )
 _CURVES: Final = (
     "Each point of a line is a threshold. Lower and further left is better in the first row (DET, both axes "
-    "logarithmic), higher and further left in the second (ROC). A rate of 0 has no place on a logarithmic axis."
+    "logarithmic), higher and further left in the second (ROC). A rate of 0 cannot be drawn on a logarithmic axis."
 )
 _DIFFERENTIALS: Final = (
     "As NIST reports them (IR 8429): each group’s rate over the geometric mean of all groups’, 1 where none differs, "
@@ -594,7 +594,8 @@ def _sized(gap: RateGap, people: int, ends: Mapping[str, Estimate]) -> str:
     if gap.low > 0 or needed is None:
         return text
     return (
-        f"{text} If it is as large as here, about {needed:,} people of these two groups would show it (now {people})."
+        f"{text} If the true difference is this large, about {needed:,} people of these two groups would show it (now "
+        f"{people})."
     )
 
 

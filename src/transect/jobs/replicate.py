@@ -108,7 +108,7 @@ class Replicate(Job[ReplicateNumbers]):
     ] = ()
     label_rules: Annotated[
         Path | None,
-        Option("Which labels mean which levels (a TOML file), in place of the built-in rules.", opens="data"),
+        Option("Which labels mean which levels (a TOML file), instead of the built-in rules.", opens="data"),
     ] = None
     combine: Annotated[
         bool,

@@ -220,7 +220,7 @@ def _uncertainty(row: ComparedEntry) -> tuple[float, float]:
 
 _PROJECTED: Final = Markup(
     "The rates of this experiment, weighted by how common each level is in a population. <strong>Impact</strong> "
-    "compares groups as they are, with everything that differs between them; <strong>treatment</strong> changes the "
+    "compares groups as observed, with everything that differs between them; <strong>treatment</strong> changes the "
     "attribute alone, for everybody. The shares are taken as known, so intervals cover only the sampling of subjects."
 )
 

@@ -372,7 +372,7 @@ def combining_combined(
     for finding in numbers.findings:
         pair = _pair(finding, rendered, photographed)
         if pair is None:
-            notes.append(f"{conclusions.about(finding)} is not combined: the two runs have other levels")
+            notes.append(f"{conclusions.about(finding)} is not combined: the two runs have different levels")
         else:
             one, more = _combine(finding, *pair)
             made.append(one)

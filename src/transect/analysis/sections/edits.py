@@ -352,8 +352,8 @@ _SHIPPED: Final = (
 )
 _OF_PHOTOGRAPHS: Final = (
     "An image of a photograph that was edited may not show what was set, or show more. Each was compared with its "
-    "photograph as it is; limits come from photographs as they are, each once, first those that the study does not "
-    "show. An image that fails a gate is counted here by cell, and it is included in every figure of this report."
+    "photograph as it is; limits come from unedited photographs, each once, starting with those that the study does "
+    "not show. An image that fails a gate is counted here by cell, and it is included in every figure of this report."
 )
 _READ_BACK: Final = (
     f"the set attribute reads as stated for its level, within {YES_OR_NO:g} for levels and yes or no, else within "

@@ -390,12 +390,12 @@ OPEN: Final = 3
 """Groupings whose figures stand open on the page: what the user named, then those whose groups' errors differ most."""
 _POINTS: Final = 51
 _THRESHOLDS_TEXT: Final = (
-    "A group may have many errors at one threshold and few at another. The table has the target's own {own} and the "
+    "A group may have many errors at one threshold and few at another. The table shows the target's own {own} and the "
     "threshold with the fewest errors over all images, {best:.3g}, measured on the images that selected it, so its "
     "errors are optimistic and have no interval; state a threshold to get one. {more}"
 )
 _STATED: Final = (
-    "A group may have many errors at one threshold and few at another. The table has the target's own {own} and the "
+    "A group may have many errors at one threshold and few at another. The table shows the target's own {own} and the "
     "stated {stated}. {more}"
 )
 _NO_CUT: Final = (

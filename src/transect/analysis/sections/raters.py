@@ -582,8 +582,8 @@ def by_score(
     bands = "; ".join([*(rule.text for rule in mine), *(f"{rule.text} {_KEPT}" for rule, _ in theirs)])
     framed = f" Images framed in red are left out by {bands}." if bands else " No rule leaves any of them out."
     text = (
-        f"Images by mean answer, from one end of the scale to the other: at most {EACH} images of each tenth, "
-        f"below its range and its number of images.{framed}"
+        f"Images by mean answer, from one end of the scale to the other: at most {EACH} images per tenth, "
+        f"under its range and number of images.{framed}"
     )
     return PictureGallery(f"Faces by {words(question.name)}", text, "by-score", groups)
 

@@ -315,7 +315,7 @@ class Photographs:
         return {
             "photometry_validated": False,
             "statement": " ".join(said).strip(),
-            "not_measured": "the level is computed, and nothing reads it back",
+            "not_measured": "the level is computed and not verified by a second reading",
         }
 
     def _rows(self, latents: Latents) -> Int[np.ndarray, " n"]:

@@ -418,7 +418,7 @@ def of_names(tensors: Mapping[str, object], source: str, extra: Mapping[str, obj
                 f"{source}: expected the community's StyleGAN2, found weights of other shapes; it is damaged"
             ) from None
     if any(re.match(r"synthesis\.L\d+_", name) for name in named_tensors):
-        raise BadInput(f"{source}: expected StyleGAN2, found StyleGAN3, which has other layers; give StyleGAN2")
+        raise BadInput(f"{source}: expected StyleGAN2, found StyleGAN3, which has different layers; give StyleGAN2")
     if named_tensors.keys() & {"layer0.conv.weight", "scaleLayers.0.0.module.weight"}:
         raise BadInput(f"{source}: expected StyleGAN2, found {_PROGRESSIVE}")
     names = ", ".join(sorted(named_tensors)[:4]) or "no tensor"

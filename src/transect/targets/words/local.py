@@ -128,7 +128,7 @@ class LocalSpeaker:
                 try:
                     found += self._spoken(shown[part], asks[part])
                 except torch.OutOfMemoryError:
-                    raise BadInput(f"{self.name}: out of memory for {self._batch} asks at once: reduce batch") from None
+                    raise BadInput(f"{self.name}: out of memory for {self._batch} requests: reduce batch") from None
         return found
 
     def check_takes(self, images: int) -> None:

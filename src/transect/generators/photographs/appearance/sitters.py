@@ -338,9 +338,9 @@ def _checked(name: str, looks: Sequence[_Look]) -> str:
         errors = [look.error for look in looks]
         return (
             f"placed by a head whose landmarks lie {np.median(errors):.1%} of the eyes' distance from the face's"
-            f" (median; at most {max(errors):.1%}); nothing reads it back"
+            f" (median; at most {max(errors):.1%}); not read back"
         )
-    return "nothing reads it back"
+    return "not read back"
 
 
 _PROBES: Final = {
