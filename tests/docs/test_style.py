@@ -39,7 +39,7 @@ PHRASES = {
     "got others": r"\bgot others\b",
     "is of (for what an option applies to)": r"--[a-z-]+ is of\b",
     "once, got it again": r"\bonce, got it (again|twice)\b",
-    "another for different": r"\b(got|found|seen as) another\b(?! way)|\bwith other settings\b",
+    "another for different": r"\b(got|found) another\b(?! way)|\bwith other settings\b",
     "of for from": r"\b([Aa]nswers|[Ss]hares|[Cc]ounts|[Ee]ffects|[Bb]ounds|[Ff]igures) are of\b",
     "as for such as": r", as ('[a-z]|s3://|https://|[a-z]+:[a-z]+\?)",
     "cannot be told": r"\b([Ww]hether|by which) [^.]*\bcannot be told\b(?! apart)",

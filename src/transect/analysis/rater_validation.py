@@ -145,7 +145,7 @@ def simulated_notice(simulated: int) -> str:
 
 def section(study: str, validation: Validation, attributes: Mapping[str, Attribute], simulated: int = 0) -> Section:
     """The validation as a section of the page on raters. simulated: answers of simulated raters."""
-    heads = [("images", "text"), ("judged", "count"), ("seen as different", "count"), ("share", "proportion")]
+    heads = [("images", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("mean quality", "number"), ("SD", "number")]
     heads += [("rated", "count"), ("halfway", "count"), ("gates not met", "text")]
     rows: list[list[object]] = []
@@ -195,7 +195,7 @@ def _pairs(validation: Validation, attributes: Mapping[str, Attribute]) -> Table
 STUDY_COLUMNS: Final[Sequence[Column[tuple[str, StudyValidation]]]] = (
     Column("study", lambda row: row[0]),
     Column("judged", lambda row: row[1].groups[0].judged, "count"),
-    Column("seen as different", lambda row: row[1].groups[0].differing, "count"),
+    Column("seen as another", lambda row: row[1].groups[0].differing, "count"),
     Column("quality", lambda row: f"{row[1].groups[0].quality:.2f}", "figure"),
     Column("gates met", lambda row: "yes" if row[1].passed else "; ".join(row[1].failures.values())),
 )

@@ -38,8 +38,8 @@ _RENDERED: Final = (
     "it is not an identity."
 )
 _NOISE: Final = (
-    "Noise is added to what the model computes; its number is a multiple of the spread of that. It helps nobody: it "
-    "shows what any other mitigation should beat."
+    "Noise is added to what the model computes; its number is a multiple of the spread. It is a baseline that any "
+    "other mitigation should beat."
 )
 _NO_AUDIT: Final = "no audit by transects: it needs a generator that sets appearance alone, such as FaceWorld"
 

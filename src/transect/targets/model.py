@@ -52,7 +52,7 @@ class ModelTarget:
 
     def describe(self) -> dict[str, object]:
         """Settings, preprocessing, file and versions, as JSON values."""
-        preprocess = {"text": "uint8 pixels, unchanged"} if self._preprocess is None else self._preprocess.describe()
+        preprocess = {"text": "uint8 pixels as they are"} if self._preprocess is None else self._preprocess.describe()
         faces = {} if self._aligner is None else self._aligner.facts()
         return {**self._output.describe(), "preprocess": preprocess, **faces, **self._facts}
 

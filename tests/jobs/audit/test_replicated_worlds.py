@@ -119,8 +119,8 @@ def test_rendered_faces_are_repeated_on_edited_photographs_and_on_them_as_they_a
     done = run_here(*BRIGHT, *vary, "--replicate", f"photographs:folder:{photos}", "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert (
-        "photographs:folder:faces: no edit sets smile, so that this is not repeated there; its label is observed, as "
-        "it is: the study photographs\n"
+        "photographs:folder:faces: no edit sets smile, so that this is not repeated there; its label is observed, as it "
+        "is: the study photographs\n"
     ) in done.stderr
     assert shared(out) == {
         "exposure": ["experiment (rendered)", "photographs-edited (photographs, edited)"],

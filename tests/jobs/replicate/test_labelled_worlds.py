@@ -159,7 +159,7 @@ def test_the_page_states_the_rule_and_why_the_rest_is_not_compared(result, tmp_p
     notes = result.numbers.notes
     joined_by = "Joined by a rule, glasses in rendered, glasses in edited, Eyeglasses in labelled: glasses any of thin"
     assert any(note.startswith(joined_by) for note in notes)
-    assert "Not compared in labelled: worn (no other world has this, under that name or by a rule)" in notes
+    assert "Not compared in labelled: worn (in no other world, by name or by rule)" in notes
     assert "Not compared in edited: smile, age (nothing sets this there)" in notes
     assert [world.run for world in result.numbers.worlds] == ["drawn", "set", "photos"]
     assert all(note[:60] in page for note in notes)

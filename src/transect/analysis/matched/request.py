@@ -86,8 +86,8 @@ class MatchOptions:
     pairs: Annotated[
         TableLike | None,
         Option(
-            "Report these pairs instead of finding some: a table with columns a and b, row numbers or ids of --table; "
-            "of more than two groups with the base group in a.",
+            "Report these pairs instead of finding some: a table with columns a and b, row numbers or ids of "
+            "--table; with more than two groups, a holds the base group.",
             Path,
             opens="data",
         ),

@@ -49,7 +49,7 @@ from transect.runs.wording import counted, spaced
 
 _MOST_NAMED: Final = 6
 _OTHERS: Final = "no other world has its model, outcome and levels"
-_NOWHERE_ELSE: Final = "no other world has this, under that name or by a rule"
+_NOWHERE_ELSE: Final = "in no other world, by name or by rule"
 _SEVERAL: Final = "{}: matched pairs name no model, and the other runs audit several: give runs of one model"
 
 

@@ -349,7 +349,7 @@ def _halves(answers: Answers, by: str) -> np.ndarray:
     known = values[np.isfinite(values)]
     middle = float(np.median(known))
     middle = middle if middle > known.min() else float(known[known > known.min()].min()) if np.ptp(known) else middle
-    names = np.where(values >= middle, f"{words(by)} from {middle:.3g} on", f"{words(by)} below {middle:.3g}").astype(
+    names = np.where(values >= middle, f"{words(by)} {middle:.3g} or above", f"{words(by)} below {middle:.3g}").astype(
         object
     )
     names[~np.isfinite(values)] = ""

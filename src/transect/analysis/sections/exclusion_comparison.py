@@ -121,7 +121,7 @@ def gate_section(
     if levels:
         n = f"{len(left_out):,}"
         text.append(f"Images of a level that fails are counted and excluded from every estimate: {n} here.")
-    heads = [("condition", "text"), ("judged", "count"), ("seen as different", "count"), ("share", "proportion")]
+    heads = [("condition", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
     heads += [("halfway between answers", "count"), ("mean quality", "number"), ("gates not met", "text")]
     return Section(
         key="gates",

@@ -67,11 +67,11 @@ ITA: Final = Attribute(
 )
 """Read from the skin of each image where skin_tone is varied."""
 _STATEMENT: Final = (
-    "{images} of {people}, each resized once to {side} x {side} pixels (area means){margins}. Where no edit is set, "
-    "the pixels are the photograph's own. Edits are computed: exposure, blur and noise in linear light as sRGB "
-    "defines it, since the tone curve of the camera that took the photograph is not known; light that was lost in the "
-    "photograph does not come back. They show what a model does when a photograph is changed in this way, not what a "
-    "camera would have seen."
+    "{images} of {people}, each resized once into {side} x {side} pixels (area means){margins}. Where no edit is set, "
+    "the pixels are the photograph's own. Edits are computed: exposure, blur and noise in linear light as sRGB states "
+    "it, since the tone curve of the camera that took the photograph is not known; light that was lost in the "
+    "photograph does not come back. They show what a model does when a photograph is changed so, not what a camera "
+    "would have seen."
 )
 
 
@@ -315,7 +315,7 @@ class Photographs:
         return {
             "photometry_validated": False,
             "statement": " ".join(said).strip(),
-            "not_measured": "the level is computed and not verified by a second reading",
+            "not_measured": "the level is computed, and nothing reads it back",
         }
 
     def _rows(self, latents: Latents) -> Int[np.ndarray, " n"]:

@@ -246,7 +246,7 @@ def scorers_of(given: Scorers) -> tuple[TextScorer, ...]:
     names = [name for name, _ in pairs]
     for name in names:
         if not _NAME.fullmatch(name):
-            raise BadInput(f"--scorer {name!r}: expected a name of letters, digits and _, that begins with no digit")
+            raise BadInput(f"--scorer {name!r}: expected a name of letters, digits and _, not starting with a digit")
         if names.count(name) > 1:
             raise BadInput(f"--scorer {name}: given twice; rename one")
     return tuple(TextScorer(name, source) for name, source in pairs)

@@ -235,7 +235,7 @@ class Sitters:
         return Sitters(self.subjects, self.finder, self.steps, tones)
 
     def _limit(self) -> str:
-        more = f"; up to {MOST_TONE_STEPS:g} on request: photographs:folder:faces?tone_steps={MOST_TONE_STEPS:g}"
+        more = f"; up to {MOST_TONE_STEPS:g} on request, as photographs:folder:faces?tone_steps={MOST_TONE_STEPS:g}"
         reach = f"a photograph's skin is moved by at most {self.steps:g} of the ten tones"
         return f"{reach}{more if self.steps < MOST_TONE_STEPS else ''}: {WHY_NEAR}"
 
@@ -294,7 +294,7 @@ class Sitters:
         if tuple(names) not in self._statements:
             looks = [_look(self._seated(one), names, self.steps) for one in range(min(len(self.subjects), _LOOKED_AT))]
             source = self.finder.describe().get("name", "a finder")
-            said = [f"Composited on the face, located by {source}, not photographed:"]
+            said = [f"Composited on the face, by marks of {source}, and no photograph of it:"]
             limit = [f"{self._limit()[0].upper()}{self._limit()[1:]}."] if "skin_tone" in names else []
             self._statements[tuple(names)] = " ".join([*said, *(_said(name, looks) for name in names), *limit])
         return self._statements[tuple(names)]
@@ -322,7 +322,7 @@ def _look(sitting: Sitting, names: Sequence[str], steps: float) -> _Look:
 
 def _said(name: str, looks: Sequence[_Look]) -> str:
     shares = [look.shares[name] for look in looks]
-    size = f"its mask covers {np.median(shares):.0%} of a picture (median; at most {max(shares):.0%})"
+    size = f"its mask holds {np.median(shares):.0%} of a picture (median; at most {max(shares):.0%})"
     return f"{name.replace('_', ' ')}: {size}; {_checked(name, looks)}."
 
 
@@ -338,9 +338,9 @@ def _checked(name: str, looks: Sequence[_Look]) -> str:
         errors = [look.error for look in looks]
         return (
             f"placed by a head whose landmarks lie {np.median(errors):.1%} of the eyes' distance from the face's"
-            f" (median; at most {max(errors):.1%}); not read back"
+            f" (median; at most {max(errors):.1%}); nothing reads it back"
         )
-    return "not read back"
+    return "nothing reads it back"
 
 
 _PROBES: Final = {
