@@ -194,14 +194,10 @@ def _agreed(found: PairAgreement) -> str:
     return f"{about} in {found.agreement:.3f}{ends} of {counted(found.pairs, 'pair')}"
 
 
-def _share(row: SameRow) -> str:
-    return f"{row.share:.3f}" if math.isfinite(row.share) else "not estimable"
-
-
 PAIR_COLUMNS: Final[Sequence[Column[SameRow]]] = (
     Column("group", "group"),
     Column("kind", "kind"),
-    Column("share same", _share, "figure"),
+    Column("share same", lambda row: f"{row.share:.3f}" if math.isfinite(row.share) else "not estimable", "figure"),
     Column("95 % interval", lambda row: f"{row.low:.3f} to {row.high:.3f}" if math.isfinite(row.low) else "", "figure"),
     Column("answers", "answers", "count"),
 )

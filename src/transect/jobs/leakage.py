@@ -204,7 +204,8 @@ class Leakage(Job[LeakageNumbers]):
 
     def content(self, numbers: LeakageNumbers) -> Content:
         """Whether labels and models give the attribute away, and every case side by side."""
-        about = numbers.protected + _classes(numbers)
+        few = len(numbers.classes) <= MOST_CLASSES
+        about = numbers.protected + (f" ({' or '.join(numbers.classes)})" if few else "")
         more = ", and does a model give away more than they explain?" if numbers.amplification else "?"
         published = [_AS_PUBLISHED] if numbers.published_protocol else []
         answer = list(_answer(numbers))
@@ -241,11 +242,6 @@ def _steps(numbers: LeakageNumbers) -> Iterator[Step]:
         yield Step("Measure what a model adds to its labels:", [f"{again} --predictions PREDICTIONS"])
     if _given_away(numbers) or numbers.amplification is not None:
         yield Step("Compare what reduces it, and what that costs:", ["transect mitigate CONFIG --out mitigated"])
-
-
-def _classes(numbers: LeakageNumbers) -> str:
-    """The classes of the protected attribute, where these are few."""
-    return f" ({' or '.join(numbers.classes)})" if len(numbers.classes) <= MOST_CLASSES else ""
 
 
 def _terminal(numbers: LeakageNumbers) -> Iterator[str | AnyTable]:

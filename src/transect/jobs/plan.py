@@ -145,13 +145,9 @@ class Plan(Job[planning.Plan]):
 plan = function(Plan)
 
 
-def _value(item: tuple[str, object]) -> str:
-    return shown(item[1], "count" if isinstance(item[1], int) else "text")
-
-
 PLAN: Final[Sequence[Column[tuple[str, object]]]] = (
     Column("what", lambda item: LABELS[item[0]]),
-    Column("plan", _value),
+    Column("plan", lambda item: shown(item[1], "count" if isinstance(item[1], int) else "text")),
 )
 
 

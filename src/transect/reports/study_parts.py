@@ -175,14 +175,6 @@ def _overall(page: StudyPage) -> Block | None:
     return Secondary([table]) if table and len(table.records) > _MOST_RATES else table
 
 
-def _effects(page: StudyPage) -> Subsection | None:
-    return effects_subsection(page.document, page.study)
-
-
-def _levels(page: StudyPage) -> Subsection | None:
-    return levels_subsection(StudyRates(page.document, page.study))
-
-
 def _intersections(page: StudyPage) -> Secondary | None:
     """Their tables, and that there would be too many of several attributes at once."""
     found = intersections_subsection(StudyRates(page.document, page.study))
@@ -354,8 +346,8 @@ def _failures(page: StudyPage) -> Subsection | None:
 
 SUBSECTIONS: Final[tuple[Callable[[StudyPage], Block | None], ...]] = (
     _overall,
-    _effects,
-    _levels,
+    lambda page: effects_subsection(page.document, page.study),
+    lambda page: levels_subsection(StudyRates(page.document, page.study)),
     _intersections,
     _interactions,
     _projections,
