@@ -152,7 +152,6 @@ PLAN: Final[Sequence[Column[tuple[str, object]]]] = (
 
 
 def _headline(plan: planning.Plan) -> str:
-    """The subjects that are needed."""
     subjects = counted(plan.subjects, "subject")
     if plan.margin is not None:
         told = "decide whether a difference reaches {:g}" if plan.contrast else "show that no difference exceeds {:g}"

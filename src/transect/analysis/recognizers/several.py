@@ -240,7 +240,6 @@ _INTERVAL: Final = "95 % interval"
 
 
 def _tenths(share: float) -> str:
-    """A share in per cent."""
     return decimals(100 * share, 1)
 
 
