@@ -343,13 +343,7 @@ class Recognition(Job[RecognitionNumbers]):
     def content(self, numbers: RecognitionNumbers) -> Content:
         """Whom the recognizer fails to match and whom it matches falsely, by group."""
         still = ", and does that remain so among matched images" if len(numbers.samples) > 1 else ""
-        tables = [
-            _error_table(numbers),
-            _differential_table(numbers),
-            _distance_table(numbers),
-            Table("Change of each gap by matching", numbers.changes, CHANGES),
-            _enrolment_table(numbers),
-        ]
+        tables = _tables(numbers)
         return Content(
             title=f"Face recognition by {numbers.group}",
             question=f"By {numbers.embeddings}: whose faces fail to match, whose match falsely{still}?",
@@ -433,6 +427,16 @@ def _numbers(result: Finished[RecognitionNumbers] | Recognition) -> RecognitionN
     if folder is not None:
         done.report(folder)
     return done.numbers
+
+
+def _tables(numbers: RecognitionNumbers) -> list[AnyTable]:
+    return [
+        _error_table(numbers),
+        _differential_table(numbers),
+        _distance_table(numbers),
+        Table("Change of each gap by matching", numbers.changes, CHANGES),
+        _enrolment_table(numbers),
+    ]
 
 
 def _lines(numbers: RecognitionNumbers, tables: Sequence[AnyTable]) -> Iterator[str | AnyTable]:

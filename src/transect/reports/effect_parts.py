@@ -42,6 +42,10 @@ def _interval(row: Entry[EstimatedEntry]) -> Markup:
     return row.interval(effect_style(row.row.unit))
 
 
+def _p(row: Entry[object]) -> Markup:
+    return row.number("p", "p", none="–")
+
+
 def _adjusted(row: Entry[EstimatedEntry]) -> Markup:
     same = Markup(' <span class="fine">same test as {}</span>')
     return row.number("p_adjusted", "p", none="–") + (
@@ -62,10 +66,7 @@ def counts(heading: str, key: str) -> Column[Entry[object]]:
 ESTIMATE: Final[Column[Entry[EstimatedEntry]]] = Column(
     "Estimate", lambda row: row.estimate(effect_style(row.row.unit)), "figure"
 )
-P: Final = (
-    Column("p", lambda row: row.number("p", "p", none="–"), "figure"),
-    Column("Adjusted p", _adjusted, "figure"),
-)
+P: Final = (Column("p", _p, "figure"), Column("Adjusted p", _adjusted, "figure"))
 UNIT: Final[Column[Entry[EstimatedEntry]]] = Column("Unit", lambda row: unit_words(row.row.unit))
 EXCLUDED: Final[Column[Entry[object]]] = Column("Excluded images", lambda row: row.tally("excluded"))
 OUTCOME, TARGET = column("Outcome", "outcome"), column("Target", "target")

@@ -22,7 +22,7 @@ from transect.effects.samples import Measure
 from transect.records import Attribute, Design
 from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
 
-_Answered = tuple[Measure, Float[np.ndarray, ...]]
+_Answered = tuple[Measure, Float[np.ndarray, " ..."]]
 FEWEST_LEVELS: Final = 3
 _TEXT: Final = (
     "A band contains the whole true curve with 95 % confidence. It is wider than intervals of each level alone: six "
