@@ -77,6 +77,10 @@ class Weighted(NamedTuple):
     weight: float
 
 
+def _weighted(texts: Sequence[str] | None) -> list[Weighted]:
+    return [Weighted(*parse_weighted(text)) for text in texts or ()]
+
+
 @final
 @dataclass(frozen=True)
 class Match(Job[MatchNumbers]):
@@ -111,7 +115,7 @@ class Match(Job[MatchNumbers]):
             list[str],
             opens="data",
             needed=False,
-            read=lambda texts: [Weighted(*parse_weighted(text)) for text in texts or ()],
+            read=_weighted,
         ),
     ]
     treatment: Annotated[str, Option("Column of the table with the groups: 0 and 1, or names.", opens="value")]
