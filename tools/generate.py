@@ -2,9 +2,9 @@
 
 docs/reference/cli.md from the command line itself; docs/reference/schemas/ from the records of each job's result;
 docs/research/faceworld-figures.md and its figure from the facts that ship with FaceWorld;
-docs/reference/question-files.md from the records that read question files; docs/reference/targets.md from what the
-kinds of target declare; the first section of docs/reference/python.md, and the stub src/transect/__init__.pyi with the
-functions of all jobs.
+the first section of docs/reference/question-and-chat-files.md from the records that read question files;
+docs/reference/targets.md from what the kinds of target declare; the first section of docs/reference/python.md, and the
+stub src/transect/__init__.pyi with the functions of all jobs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""The page about question files: every key from the records that read them, and every built-in set.
+"""The section about question files: every key from the records that read them, and every built-in set.
 
-python -m tools.generate writes it to docs/reference/question-files.md.
+python -m tools.generate writes it into docs/reference/question-and-chat-files.md, above the section about chat files.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -13,11 +15,11 @@ from pydantic.fields import FieldInfo
 from transect.targets.words.coding import WORDLISTS, wordlist
 from transect.targets.words.questions import ONLY_OF, SHIPPED, CodeTable, QuestionFile, QuestionTable, load
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "question-files.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "question-and-chat-files.md"
 
-HEAD = """# Question files
+_SECTION: Final = re.compile(r"(?<=^## Question files\n\n).*?(?=^## )", re.MULTILINE | re.DOTALL)
 
-Written by `python -m tools.generate`; do not edit by hand.
+HEAD = """<!-- Written by `python -m tools.generate`; do not edit by hand. -->
 
 A question file lists what to ask a model in words about each image: TOML with one `[[question]]` table per question.
 Keys above the tables are defaults for all questions. Built-in sets are question files too, named without a path.
@@ -93,7 +95,7 @@ counts as a refusal, a hedge or unreadable. Answers are read in English.
 """
 
 OPTIONS = """
-## Options, wordings and repeats
+### Options, wordings and repeats
 
 - `{options}` in a prompt becomes the options: with `shown = "letters"` one per line, as `A) doctor`; with
   `shown = "list"`, and for pairs, as `doctor, nurse or teacher`. Without it they follow the prompt. Say in the prompt
@@ -110,10 +112,15 @@ OPTIONS = """
 
 
 def page() -> str:
-    """The page's text."""
-    tables = (("The file", QuestionFile), ("`[[question]]`", QuestionTable), ("`[[question.code]]`", CodeTable))
-    keys = "".join(f"\n## {title}\n\n{_table(model)}" for title, model in tables)
-    return HEAD + keys + OPTIONS + _sets() + _lists()
+    """The page with its section about question files; the rest is written by hand, and kept."""
+    tables = (
+        ("Keys above the tables of a question file", QuestionFile),
+        ("`[[question]]`", QuestionTable),
+        ("`[[question.code]]`", CodeTable),
+    )
+    keys = "".join(f"\n### {title}\n\n{_table(model)}" for title, model in tables)
+    section = f"{HEAD}{keys}{OPTIONS}{_sets()}{_lists()}\n"
+    return _SECTION.sub(lambda _: section, PAGE.read_text(encoding="utf-8"))
 
 
 def _table(model: type[BaseModel]) -> str:
@@ -141,11 +148,11 @@ def _sets() -> str:
         questions = ", ".join(f"`{each.name}` ({each.kind}, {len(each.paraphrases)} wordings)" for each in made)
         rows += f"| `{name}` | {made.title} | {questions} |\n"
     return (
-        "\n## Built-in sets\n\nEach states its sources, and what a result may and may not be used for.\n\n"
+        "\n### Built-in sets\n\nEach states its sources, and what a result may and may not be used for.\n\n"
         f"| name | about | questions |\n| --- | --- | --- |\n{rows}"
     )
 
 
 def _lists() -> str:
     rows = "".join(f"| `{name}` | {wordlist(name).title} | {len(wordlist(name).words)} |\n" for name in WORDLISTS)
-    return f"\n## Built-in wordlists\n\n| name | of | entries |\n| --- | --- | --- |\n{rows}"
+    return f"\n### Built-in wordlists\n\n| name | of | entries |\n| --- | --- | --- |\n{rows}"

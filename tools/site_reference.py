@@ -6,23 +6,29 @@ import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import transect
 import transect.effects
 
 TABLES: Final = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
-PAGES: Final = {"Jobs and their settings": "jobs", "Generators, targets and attributes": "generators",
-                "Matching and mitigation": "matching", "Estimators": "effects"}  # fmt: skip
-"""Sections of reference/python.md with a table of names, and the pages that show these names."""
+
+
+class Shown(NamedTuple):
+    """A page: its file, its title, and the sections of reference/python.md with a table of the names that it shows."""
+
+    name: str
+    title: str
+    sections: tuple[str, ...]
+
+
+PAGES: Final = (
+    Shown("jobs", "Jobs and their settings", ("Jobs and their settings",)),
+    Shown("generators", "Generators, targets and attributes", ("Generators, targets and attributes",)),
+    Shown("effects", "Matching, mitigation and estimators", ("Matching and mitigation", "Estimators")),
+)
 _OF_A_JOB: Final = "\n      members: false"
 """The function of a declared job is shown by the record that it takes the fields of."""
-HEAD: Final = """# Every Python name
-
-Signatures and docstrings of the public names, read from the program. For what to call when, begin with
-[the Python interface](../python.md).
-
-"""
 
 
 def sections() -> dict[str, list[tuple[str, Any]]]:
@@ -32,7 +38,7 @@ def sections() -> dict[str, list[tuple[str, Any]]]:
         for title, text in re.findall(
             r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TABLES.read_text(encoding="utf-8"), re.M | re.S
         )
-        if title in PAGES
+        if any(title in shown.sections for shown in PAGES)
     }
     every = [(f"transect.effects.{name}", getattr(transect.effects, name)) for name in transect.effects.__all__]
     found["Estimators"] = every
@@ -56,7 +62,7 @@ def _names(section: str) -> Iterator[tuple[str, Any]]:
 
 
 def page(title: str, names: list[tuple[str, Any]]) -> str:
-    """The page of one section; a name of several rows stands once, and a constant without a docstring does not."""
+    """A page with these names; a name of several rows stands once, and a constant without a docstring does not."""
     shown = {_path(value): name for name, value in reversed(names) if _documented(value)}
     of_jobs = {_path(value) for _, value in names if hasattr(value, "job")}
     entries = [
@@ -77,12 +83,15 @@ def _documented(value: Any) -> bool:
 
 
 def write(folder: Path) -> None:
-    """Write a page for each section, and index.md."""
+    """Write the pages into a folder beside python.md, and link the sections of python.md to them."""
     folder.mkdir(parents=True, exist_ok=True)
     found = sections()
-    (folder / "index.md").write_text(
-        HEAD + "".join(f"- [{title}]({PAGES[title]}.md): {len(names)} names\n" for title, names in found.items()),
-        encoding="utf-8",
-    )
-    for title, names in found.items():
-        (folder / f"{PAGES[title]}.md").write_text(page(title, names), encoding="utf-8")
+    tables = folder.parent / TABLES.name
+    text = tables.read_text(encoding="utf-8")
+    for shown in PAGES:
+        names = [pair for section in shown.sections for pair in found[section]]
+        (folder / f"{shown.name}.md").write_text(page(shown.title, names), encoding="utf-8")
+        for section in shown.sections:
+            link = f"[Signatures and docstrings]({folder.name}/{shown.name}.md)"
+            text = text.replace(f"\n## {section}\n", f"\n## {section}\n\n{link}\n", 1)
+    tables.write_text(text, encoding="utf-8")

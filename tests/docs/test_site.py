@@ -13,7 +13,7 @@ from places import ROOT
 from tools import build_site, report_gallery, site_reference
 
 yaml = pytest.importorskip("yaml", reason="needs PyYAML, which the extra docs brings along")
-MADE = {"gallery/index.md", *(f"reference/api/{name}.md" for name in ("index", *site_reference.PAGES.values()))}
+MADE = {"gallery/index.md", *(f"reference/api/{shown.name}.md" for shown in site_reference.PAGES)}
 """Pages that are written when the site is built."""
 
 
@@ -44,6 +44,28 @@ def test_every_page_is_in_the_navigation_once(tmp_path):
     assert sorted(shown) == sorted(set(shown))
     assert set(shown) == pages | MADE
     assert {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")} <= pages
+
+
+def links(page):
+    """The pages that a page links to."""
+    found = re.findall(r"\]\(([^)#\s:]+\.md)", page.read_text())
+    return {(page.parent / link).resolve() for link in found}
+
+
+def test_users_find_few_pages_and_each_within_two_clicks(tmp_path):
+    """Without those about the project: a first click on the front page or on a tab, a second on the page that it opens."""
+    tmp_path = tmp_path.resolve()
+    build_site.gather(tmp_path)
+    site_reference.write(tmp_path / "reference" / "api")
+    tabs = {title: list(listed([pages])) for tab in configuration()["nav"] for title, pages in tab.items()}
+    del tabs["Project"]
+    pages = [tmp_path / page for page in listed(list(tabs.values()))]
+    assert len(pages) <= 45
+    written = [page for page in pages if page.relative_to(tmp_path).as_posix() not in MADE]
+    assert sum(len(page.read_text().split()) for page in written) <= 60_000
+    first = links(tmp_path / "index.md") | {tmp_path / shown[0] for shown in tabs.values()}
+    second = {link for page in first if page.exists() for link in links(page)}
+    assert set(pages) <= {tmp_path / "index.md"} | first | second
 
 
 def test_warnings_are_errors_and_nothing_comes_from_elsewhere():

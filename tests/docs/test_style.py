@@ -58,7 +58,10 @@ FOR_USERS = sorted(
     {
         ROOT / "README.md",
         *(page for part in ("how-to", "tutorials", "concepts") for page in ROOT.glob(f"docs/{part}/*.md")),
-        *(ROOT / "docs" / "reference" / f"{name}.md" for name in ("python", "tables", "chat-files", "glossary")),
+        *(
+            ROOT / "docs" / "reference" / f"{name}.md"
+            for name in ("python", "tables", "question-and-chat-files", "glossary")
+        ),
     }
     - {ROOT / "docs" / "concepts" / "architecture.md"}
 )

@@ -181,8 +181,7 @@ PAGES = {
         },
         small={"--subjects": 2},
     ),
-    "docs/how-to/compare-models.md": Page(small={"--subjects": 4}),
-    "docs/how-to/replicate-an-effect.md": Page(
+    "docs/how-to/compare-and-replicate.md": Page(
         {"transect replicate runs/rendered runs/photographs": "photographs are the reader's; tests/jobs/replicate"},
         (files.faces,),
         small={"--subjects": 4, "--size": 64},

@@ -12,14 +12,7 @@ import numpy as np
 
 from transect.annotation.agreement.numbers import notice, simulated_count
 from transect.annotation.exchange.answer_tables import read_answers
-from transect.effects.identity_pairs import (
-    Distances,
-    PairAgreement,
-    SameRow,
-    against_distance,
-    pair_agreement,
-    same_shares,
-)
+from transect.effects import identity_pairs
 from transect.errors import BadInput, UnknownName
 from transect.reports.columns import Column
 from transect.runs import table_inputs
@@ -35,11 +28,11 @@ _NEEDED: Final = ("id", "second", "answer", "level")
 class SamePersonNumbers:
     """Shares of "same" by kind, familiarity and group, and distances; agreement: also without one-photograph pairs."""
 
-    rows: tuple[SameRow, ...]
-    distance: Distances
+    rows: tuple[identity_pairs.SameRow, ...]
+    distance: identity_pairs.Distances
     answers: int
     simulated: int
-    agreement: tuple[PairAgreement, ...]
+    agreement: tuple[identity_pairs.PairAgreement, ...]
 
 
 def same_person_numbers(
@@ -77,11 +70,13 @@ def same_person_numbers(
     same = np.where(np.isfinite(level), level == 0, np.nan)
     about = [known[key] for key in keys]
     groups = {"familiarity": [row.get("follow_up") or "" for row in rows], "group": [entry.group for entry in about]}
-    shares = same_shares([entry.kind for entry in about], same, groups, pair, unanswered=unanswered)
+    shares = identity_pairs.same_shares([entry.kind for entry in about], same, groups, pair, unanswered=unanswered)
     distance = np.array([entry.distance for entry in known.values()])
     simulated = simulated_count(row.get("rater") for row in rows)
-    agreed = pair_agreement(same, pair, [entry.kind for entry in about], unanswered=unanswered)
-    return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance), len(rows), simulated, agreed)
+    agreed = identity_pairs.pair_agreement(same, pair, [entry.kind for entry in about], unanswered=unanswered)
+    return SamePersonNumbers(
+        tuple(shares), identity_pairs.against_distance(same, pair, distance), len(rows), simulated, agreed
+    )
 
 
 class _Pair(NamedTuple):
@@ -179,14 +174,14 @@ def notes(numbers: SamePersonNumbers) -> list[str]:
     ]
 
 
-def _line(row: SameRow) -> str:
+def _line(row: identity_pairs.SameRow) -> str:
     share = "–"
     if math.isfinite(row.share):
         share = f"{100 * row.share:.1f} ({100 * row.low:.1f}, {100 * row.high:.1f})"
     return f"{row.by}, {row.group}, {row.kind}: {share} % same of {row.answers}"
 
 
-def _agreed(found: PairAgreement) -> str:
+def _agreed(found: identity_pairs.PairAgreement) -> str:
     about = f"two raters of {', '.join(found.kinds)} agree"
     if not math.isfinite(found.agreement):
         return f"{about}: not estimable ({found.reason})"
@@ -194,14 +189,10 @@ def _agreed(found: PairAgreement) -> str:
     return f"{about} in {found.agreement:.3f}{ends} of {counted(found.pairs, 'pair')}"
 
 
-def _share(row: SameRow) -> str:
-    return f"{row.share:.3f}" if math.isfinite(row.share) else "not estimable"
-
-
-PAIR_COLUMNS: Final[Sequence[Column[SameRow]]] = (
+PAIR_COLUMNS: Final[Sequence[Column[identity_pairs.SameRow]]] = (
     Column("group", "group"),
     Column("kind", "kind"),
-    Column("share same", _share, "figure"),
+    Column("share same", lambda row: f"{row.share:.3f}" if math.isfinite(row.share) else "not estimable", "figure"),
     Column("95 % interval", lambda row: f"{row.low:.3f} to {row.high:.3f}" if math.isfinite(row.low) else "", "figure"),
     Column("answers", "answers", "count"),
 )

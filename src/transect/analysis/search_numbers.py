@@ -433,13 +433,11 @@ def conditions_of(space: Space, history: History, by: Sequence[str] = ()) -> dic
 
 
 def _levels(attribute: Attribute, ranked: Float[np.ndarray, " q"]) -> tuple[tuple[str, ...], Float[np.ndarray, " m"]]:
-    """Names of the levels, and the levels."""
     levels = np.unique(ranked)
     return tuple(str(attribute.label(float(level))) for level in levels), levels
 
 
 def _thirds(ranked: Float[np.ndarray, " q"]) -> tuple[tuple[str, ...], Float[np.ndarray, " m"]]:
-    """Names of the thirds, and the values between them."""
     inner = np.quantile(ranked, np.arange(1, GROUPS) / GROUPS)
     inner = np.unique(inner[(inner > ranked[0]) & (inner < ranked[-1])])
     ends = [float(ranked[0]), *inner.tolist(), float(ranked[-1])]

@@ -191,7 +191,7 @@ def attack(attacker: Attacker, requests: Sequence[Request], stage: str = "") -> 
     """Every request's rounds, all attacked together; a round scores an item at most once. stage: see `Attacker`."""
     checked = [request.checked and not attacker.knows_noise for request in requests]
     problems = [
-        _with_own_rows(problem) if check else problem
+        replace(problem, test=np.concatenate([problem.test, problem.train])) if check else problem
         for request, check in zip(requests, checked, strict=True)
         for round_ in request.rounds
         for problem in round_
@@ -201,10 +201,6 @@ def attack(attacker: Attacker, requests: Sequence[Request], stage: str = "") -> 
         [_joined([(problem, next(answers)) for problem in round_], check) for round_ in request.rounds]
         for request, check in zip(requests, checked, strict=True)
     ]
-
-
-def _with_own_rows(problem: Problem) -> Problem:
-    return replace(problem, test=np.concatenate([problem.test, problem.train]))
 
 
 def _joined(folds_: Sequence[tuple[Problem, np.ndarray]], check: bool) -> Attack:

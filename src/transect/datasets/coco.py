@@ -12,17 +12,8 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from transect.datasets import labelled
 from transect.datasets.files import find, folder_of, images_below, needed, pixels_of
-from transect.datasets.labelled import (
-    Labelled,
-    LabelledImages,
-    Request,
-    build,
-    divided,
-    joined,
-    levels_in_order,
-    some_of,
-)
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 from transect.runs.json_records import loads
@@ -81,7 +72,7 @@ _YEAR: Final = "0123456789"
 _WORD: Final = re.compile(r"\b(?:(man|men)|(woman|women))\b", re.IGNORECASE)
 
 
-def read(path: Path, request: Request) -> LabelledImages:
+def read(path: Path, request: labelled.Request) -> labelled.LabelledImages:
     """COCO below `path`. split: parts as the files are called, train2014 (the default) or "train2014,val2014"."""
     folder_of(path, "COCO's folder")
     names = [name.strip() for name in (request.split or _DEFAULT).split(",")]
@@ -99,23 +90,25 @@ def read(path: Path, request: Request) -> LabelledImages:
     genders = [gender for part in parts for gender in part.genders]
     captioned = all(part.captions for part in parts)
 
-    def labels(kept: list[int]) -> tuple[dict[str, Labelled], dict[str, str]]:
+    def labels(kept: list[int]) -> tuple[dict[str, labelled.Labelled], dict[str, str]]:
         found, skipped = _objects(parts[0].kinds, there[kept])
         if not captioned:
             return found, skipped
         meaning = "label gender: captions say man or men, or woman or women, and never both"
         seen = [genders[row] for row in kept]
-        gender, why = divided({GENDER: levels_in_order(GENDER, seen, ("man", "woman"), meaning, "COCO's captions")})
+        gender, why = labelled.divided(
+            {GENDER: labelled.levels_in_order(GENDER, seen, ("man", "woman"), meaning, "COCO's captions")}
+        )
         return {**gender, **found}, {**skipped, **why}
 
     sources = [file for part in parts for file in (part.table, part.captions) if file is not None]
     of_rows = [part.split for part in parts for _ in part.pictures]
-    rows = joined(listed, files, labels, sources, parts=of_rows, about=ABOUT)
+    rows = labelled.joined(listed, files, labels, sources, parts=of_rows, about=ABOUT)
     left = dict(rows.left_out)
     if unlisted := [name for part in parts for name in part.unlisted]:
-        left[f"objects whose picture or kind is not listed ({some_of(unlisted)})"] = len(unlisted)
+        left[f"objects whose picture or kind is not listed ({labelled.some_of(unlisted)})"] = len(unlisted)
     ids = tuple(Path(name).stem for name in rows.ids)
-    return build("coco", path, replace(rows, ids=ids, left_out=left), request)
+    return labelled.build("coco", path, replace(rows, ids=ids, left_out=left), request)
 
 
 @final
@@ -198,9 +191,11 @@ def label_columns(path: Path, parts: Sequence[str]) -> tuple[dict[str, list[obje
     return columns, lost
 
 
-def _objects(kinds: Mapping[int, str], there: Float[np.ndarray, "n k"]) -> tuple[dict[str, Labelled], dict[str, str]]:
+def _objects(
+    kinds: Mapping[int, str], there: Float[np.ndarray, "n k"]
+) -> tuple[dict[str, labelled.Labelled], dict[str, str]]:
     """A label of yes and no for each kind of object; person is none, since it is on most pictures with a gender."""
-    labels: dict[str, Labelled] = {}
+    labels: dict[str, labelled.Labelled] = {}
     skipped: dict[str, str] = {}
     for column, name in enumerate(kinds.values()):
         values: Float[np.ndarray, " n"] = there[:, column]
@@ -252,7 +247,7 @@ _WITHIN: Final = 250
 class PeopleOnPictures:
     """Regions of a data set's pictures, as `mitigation.hiding.Regions`; persons and sizes by picture's id."""
 
-    images: LabelledImages
+    images: labelled.LabelledImages
     people: Mapping[str, Sequence[Mapping[str, object]]]
     sizes: Mapping[str, tuple[int, int]]
 
@@ -284,7 +279,7 @@ class PeopleOnPictures:
         return np.asarray(pixels_of(content.getvalue(), name, side, self.images.crop)[..., 0], dtype=np.int64)
 
 
-def people_on(images: LabelledImages) -> PeopleOnPictures:
+def people_on(images: labelled.LabelledImages) -> PeopleOnPictures:
     """The people on the pictures of parts of COCO, as its tables of objects have them."""
     people: dict[str, list[Mapping[str, object]]] = {}
     sizes: dict[str, tuple[int, int]] = {}

@@ -14,18 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from transect.datasets import labelled
 from transect.datasets.files import TABLES, Files, Names, columns_of, folder_of, images_below, look, other_files
-from transect.datasets.labelled import (
-    NO_IMAGE,
-    SUBJECT,
-    LabelledImages,
-    Request,
-    Rows,
-    attributes_of,
-    build,
-    digest,
-    subjects_of,
-)
 from transect.errors import BadInput
 
 FILE: Final = ("file", "image", "path", "filename")
@@ -33,14 +23,14 @@ UNNAMED: Final = "images that no row names"
 _LONGEST_SHOWN: Final = 80
 
 
-def read(path: Path, request: Request) -> LabelledImages:
+def read(path: Path, request: labelled.Request) -> labelled.LabelledImages:
     """The labels and their images; without a table, where no labels are needed, every image below the folder."""
     folder_of(path, "a folder of images with a CSV or Parquet of labels")
     if request.split is not None:
         raise BadInput(f"split: a folder has no parts, got {request.split!r}; give the folder of that part")
     source = _only_table(path, request.labelled)
     if source is None:
-        return build("folder", path, unlabelled(path), request)
+        return labelled.build("folder", path, unlabelled(path), request)
     rows = columns_of(source)
     column = next((name for name in FILE if name in rows), None)
     if column is None:
@@ -63,7 +53,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     rows = {name: [column[row] for row in found] for name, column in rows.items()}
     files = tuple(found.values())
     _once(files, source)
-    labels, skipped = attributes_of({k: v for k, v in rows.items() if k not in (column, SUBJECT)})
+    labels, skipped = labelled.attributes_of({k: v for k, v in rows.items() if k not in (column, labelled.SUBJECT)})
     if not labels and request.labelled:
         columns = "; ".join(f"{name} ({reason})" for name, reason in skipped.items())
         raise BadInput(
@@ -74,23 +64,23 @@ def read(path: Path, request: Request) -> LabelledImages:
     left = {UNNAMED: sum(file.resolve() not in known for file in images_below(path))}
     left |= other_files(path, source)
     if faults:
-        left[f"{NO_IMAGE} ({faults[0]})"] = len(faults)
-    subjects = subjects_of(rows.get(SUBJECT), len(files))
+        left[f"{labelled.NO_IMAGE} ({faults[0]})"] = len(faults)
+    subjects = labelled.subjects_of(rows.get(labelled.SUBJECT), len(files))
     ids = tuple(str(name) for name in rows[column])
-    images = Rows(Files(files), ids, labels, subjects, digest([source.read_bytes()]), skipped, left)
-    return build("folder", path, images, request, strict=request.strict)
+    images = labelled.Rows(Files(files), ids, labels, subjects, labelled.digest([source.read_bytes()]), skipped, left)
+    return labelled.build("folder", path, images, request, strict=request.strict)
 
 
-def unlabelled(path: Path) -> Rows:
+def unlabelled(path: Path) -> labelled.Rows:
     """Every image below the folder, without labels; the id is its path there."""
     files = images_below(path)
     ids = tuple(file.relative_to(path).as_posix() for file in files)
-    return Rows(
+    return labelled.Rows(
         Files(tuple(files)),
         ids,
         {},
-        subjects_of(None, len(files)),
-        digest("\n".join(ids).encode() for _ in [0]),
+        labelled.subjects_of(None, len(files)),
+        labelled.digest("\n".join(ids).encode() for _ in [0]),
         {},
         other_files(path),
     )

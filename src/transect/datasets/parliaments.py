@@ -13,17 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from transect.datasets import labelled
 from transect.datasets.files import columns_of, folder_of, images_below, needed
-from transect.datasets.labelled import (
-    Labelled,
-    LabelledImages,
-    Request,
-    attributes_of,
-    build,
-    divided,
-    joined,
-    levels_in_order,
-)
 from transect.errors import BadInput
 
 ABOUT: Final = "Gender and skin type are how annotators saw the portraits, not who the people are."
@@ -34,7 +25,7 @@ _TABLE: Final = "PPB-2017-metadata.csv"
 _INSIDE: Final = (".", "PPB-2017")
 
 
-def read(path: Path, request: Request) -> LabelledImages:
+def read(path: Path, request: labelled.Request) -> labelled.LabelledImages:
     """The data set below `path`; each person has one portrait. Dots in the names of columns become underscores."""
     folder_of(path, "the folder of PPB")
     if request.split is not None:
@@ -44,22 +35,24 @@ def read(path: Path, request: Request) -> LabelledImages:
     if FILE not in cells:
         raise BadInput(f"{source}: expected a column {FILE}, got {', '.join(cells)}; use the file as distributed")
     names = [str(name) for name in cells.pop(FILE)]
-    rows = joined(
+    rows = labelled.joined(
         names,
         {file.relative_to(root).as_posix(): file for file in images_below(root)},
         lambda kept: _labels({name: [column[row] for row in kept] for name, column in cells.items()}),
         [source],
         about=ABOUT,
     )
-    return build("ppb", path, replace(rows, ids=tuple(Path(name).stem for name in rows.ids)), request)
+    return labelled.build("ppb", path, replace(rows, ids=tuple(Path(name).stem for name in rows.ids)), request)
 
 
-def _labels(cells: Mapping[str, list[object]]) -> tuple[dict[str, Labelled], dict[str, str]]:
+def _labels(cells: Mapping[str, list[object]]) -> tuple[dict[str, labelled.Labelled], dict[str, str]]:
     """Labels of the columns; skin types in their order."""
     named = {name.replace(".", "_"): [str(cell or "").strip() for cell in column] for name, column in cells.items()}
     types = {name for name, column in named.items() if set(filter(None, column)) <= set(TYPES) and any(column)}
-    labels, skipped = attributes_of({name: column for name, column in named.items() if name not in types})
+    labels, skipped = labelled.attributes_of({name: column for name, column in named.items() if name not in types})
     meaning = "label {}: Fitzpatrick's skin type as annotators saw it"
-    ordered = {name: levels_in_order(name, named[name], TYPES, meaning.format(name), "PPB's labels") for name in types}
-    found, why = divided(dict(sorted(ordered.items())))
+    ordered = {
+        name: labelled.levels_in_order(name, named[name], TYPES, meaning.format(name), "PPB's labels") for name in types
+    }
+    found, why = labelled.divided(dict(sorted(ordered.items())))
     return {**labels, **found}, {**skipped, **why}

@@ -13,21 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from transect.datasets import labelled
 from transect.datasets.features import column
 from transect.datasets.files import Encoded, Points, look, of_lists
-from transect.datasets.labelled import (
-    NO_IMAGE,
-    OTHER_PART,
-    SUBJECT,
-    Labelled,
-    LabelledImages,
-    Request,
-    Rows,
-    attributes_of,
-    build,
-    digest,
-    subjects_of,
-)
 from transect.errors import BadInput
 from transect.records import Attribute, Kind
 from transect.runs import bounds
@@ -97,7 +85,7 @@ class InParquet:
         return InParquet(self.root, self.files, self.column, tuple(self.places[row] for row in rows))
 
 
-def read(path: Path, request: Request) -> LabelledImages:
+def read(path: Path, request: labelled.Request) -> labelled.LabelledImages:
     """A Parquet file, or every one below a folder; split: those whose names begin with it, as train-00000-of-00002."""
     files, left_out = _files(path, request.split)
     tables = [_labels(file) for file in files]
@@ -112,14 +100,16 @@ def read(path: Path, request: Request) -> LabelledImages:
     table = pa.concat_tables(tables, promote_options="permissive").take(pa.array(kept, pa.int64()))
     cells = {name: values.to_pylist() for name, values in zip(table.column_names, table.columns, strict=True)}
     ids = _ids(cells, kept)
-    subjects = subjects_of(cells.pop(SUBJECT, None), len(kept))
+    subjects = labelled.subjects_of(cells.pop(labelled.SUBJECT, None), len(kept))
     labels, skipped = _attributes(cells, _classes(schema))
     parts = tuple(part_of_file(files[file]) for file, _, _ in places)
-    left = {NO_IMAGE: sum(map(len, tables)) - len(kept), OTHER_PART: left_out}
+    left = {labelled.NO_IMAGE: sum(map(len, tables)) - len(kept), labelled.OTHER_PART: left_out}
     pictures = InParquet(root, tuple(files), column, places)
     points = _points(files, kept)
-    rows = Rows(pictures, ids, labels, subjects, digest(files), skipped, left, parts=parts, points=points)
-    return build("parquet", path, rows, request)
+    rows = labelled.Rows(
+        pictures, ids, labels, subjects, labelled.digest(files), skipped, left, parts=parts, points=points
+    )
+    return labelled.build("parquet", path, rows, request)
 
 
 def encoded_of(cell: object, root: Path) -> Encoded | None:
@@ -245,14 +235,14 @@ def _classes(schema: pa.Schema) -> dict[str, list[str]]:
 
 def _attributes(
     cells: dict[str, list[Any]], classes: dict[str, list[str]]
-) -> tuple[dict[str, Labelled], dict[str, str]]:
+) -> tuple[dict[str, labelled.Labelled], dict[str, str]]:
     rendered = any(name.startswith(_TRUE) for name in cells)
     skipped = {name: "a column of the run" for name in cells if rendered and name in _OF_A_RUN}
     skipped |= {
         name: "what was intended; the truth is kept" for name in cells if rendered and name.startswith(_INTENDED)
     }
     plain = {name: column for name, column in cells.items() if name not in skipped and name not in classes}
-    labels, others = attributes_of({name.removeprefix(_TRUE): column for name, column in plain.items()})
+    labels, others = labelled.attributes_of({name.removeprefix(_TRUE): column for name, column in plain.items()})
     for name, levels in classes.items():
         if name in cells:
             values = np.array([np.nan if v is None or v < 0 else float(v) for v in cells[name]], dtype=np.float64)

@@ -14,18 +14,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import ndtri, stdtrit
 
+from transect.effects import intervals
 from transect.effects.clusters import by_person, clusters_of, mean_difference_interval, people_with
 from transect.effects.curves import mean_band
-from transect.effects.intervals import (
-    CONFIDENCE,
-    NO_INTERVAL,
-    WILSON,
-    WILSON_CLUSTERED,
-    minus,
-    share_by_subject,
-    weighted_sum,
-    wilson,
-)
 from transect.effects.intervals import METHOD as COMBINED
 from transect.errors import BadInput
 from transect.records import Estimate
@@ -159,9 +150,13 @@ def _of_condition(
 
 
 def _rate(measure: str, by: str, group: str, values: _Column, people: Int[np.ndarray, " n"]) -> ErrorRate:
-    found, known = share_by_subject(values, people), np.isfinite(values)
+    found, known = intervals.share_by_subject(values, people), np.isfinite(values)
     n, reason = int(known.sum()), "" if known.any() else NO_ANSWER
-    method = (WILSON_CLUSTERED if n > len(np.unique(people[known])) else WILSON) if n else NO_INTERVAL
+    method = (
+        (intervals.WILSON_CLUSTERED if n > len(np.unique(people[known])) else intervals.WILSON)
+        if n
+        else intervals.NO_INTERVAL
+    )
     return _row(measure, by, group, values, people, (found.estimate, found.low, found.high), method, reason)
 
 
@@ -177,7 +172,6 @@ def _row(
     *,
     uniform: bool = False,
 ) -> ErrorRate:
-    """The rate of these images, with its interval."""
     known = np.isfinite(values)
     estimate, low, high = ends
     return ErrorRate(
@@ -216,8 +210,8 @@ def _uniform(
     elif several:
         rate, low, high = _clustered(codes[known], values[known], people[known], k)
     else:
-        rate, low, high = weighted_sum(np.full(k, 1 / k), hits, n)
-    method = NO_INTERVAL if empty else WILSON_CLUSTERED if several else COMBINED
+        rate, low, high = intervals.weighted_sum(np.full(k, 1 / k), hits, n)
+    method = intervals.NO_INTERVAL if empty else intervals.WILSON_CLUSTERED if several else COMBINED
     reason = f"no image of {by}: {', '.join(empty)} has an answer" if empty else ""
     grouped = np.where(codes >= 0, values, np.nan)
     return _row(measure, by, "", grouped, people, (rate, low, high), method, reason, uniform=True)
@@ -237,10 +231,10 @@ def _clustered(
     variance = float((residual**2).sum()) * s / max(s - 1, 1)
     effective = least
     if s > 1 and variance > 1e-9 * rate * (1 - rate) / most:  # more than rounding
-        quantile = (1 + CONFIDENCE) / 2
+        quantile = (1 + intervals.CONFIDENCE) / 2
         effective = rate * (1 - rate) / variance * (ndtri(quantile) / stdtrit(s - 1, quantile)) ** 2
     effective = float(np.clip(effective, least, most))
-    low, high = wilson(rate * effective, effective)
+    low, high = intervals.wilson(rate * effective, effective)
     return rate, float(low), float(high)
 
 
@@ -331,7 +325,7 @@ def _worst(
 ) -> Bounds:
     least = [_part(values == 1, rows, subjects) for rows in groups]
     most = [_part(~(values == 0), rows, subjects) for rows in groups]
-    smallest, largest = minus(least[1], most[0]), minus(most[1], least[0])
+    smallest, largest = intervals.minus(least[1], most[0]), intervals.minus(most[1], least[0])
     return _bounds(smallest, largest, few)
 
 
@@ -349,9 +343,9 @@ def _trimmed(
     yes = _inside(_over(_part(values == 1, groups[more], subjects), share))
     no = _inside(_over(_part(values == 0, groups[more], subjects), share))
     kept = Estimate(1 - no.estimate, 1 - no.high, 1 - no.low)
-    smallest, largest = minus(kept, rate), minus(yes, rate)
+    smallest, largest = intervals.minus(kept, rate), intervals.minus(yes, rate)
     if not more:
-        smallest, largest = minus(rate, yes), minus(rate, kept)
+        smallest, largest = intervals.minus(rate, yes), intervals.minus(rate, kept)
     return _bounds(smallest, largest, few)
 
 
@@ -363,7 +357,7 @@ def _bounds(smallest: Estimate, largest: Estimate, few: bool) -> Bounds:
 
 def _part(hit: np.ndarray, rows: np.ndarray, subjects: Int[np.ndarray, " n"]) -> Estimate:
     """The share of the rows that hit, with Wilson's interval by subject."""
-    return share_by_subject(hit[rows].astype(np.float64), subjects[rows])
+    return intervals.share_by_subject(hit[rows].astype(np.float64), subjects[rows])
 
 
 def _over(a: Estimate, b: Estimate) -> Estimate:

@@ -11,20 +11,8 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.effects import regression
+from transect.effects import intervals, regression
 from transect.effects.clusters import CLUSTERED, SOURCE, WALD, bias_reduced, telling_subjects
-from transect.effects.intervals import (
-    NEWCOMBE_1998,
-    STUDENT,
-    minus,
-    newcombe,
-    no_interval,
-    share_by_subject,
-    shows_spread,
-    skewed_interval,
-    skewed_p,
-    skewness,
-)
 from transect.effects.regression import difference_in_means
 from transect.effects.samples import Exclusions
 from transect.errors import BadInput
@@ -32,7 +20,7 @@ from transect.records import Attribute, Effect, EstimateWithTest
 
 NEWCOMBE: Final = "Newcombe hybrid score"
 SOURCES: Final = {
-    NEWCOMBE: NEWCOMBE_1998,
+    NEWCOMBE: intervals.NEWCOMBE_1998,
     regression.CLUSTERED: regression.CLUSTER_SOURCE,
     regression.WALD: regression.CLUSTER_SOURCE,
     CLUSTERED: SOURCE,
@@ -90,9 +78,9 @@ def _unshown(y: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], name: str, 
     """Why a group does not show how far its subjects differ, "" where it does."""
     counts = np.bincount(who).astype(np.float64)[:, None]
     people = int((counts > 0).sum())
-    if people > 1 and (is_binary or shows_spread(np.bincount(who, weights=y)[:, None], counts)[0]):
+    if people > 1 and (is_binary or intervals.shows_spread(np.bincount(who, weights=y)[:, None], counts)[0]):
         return ""
-    return f"where it is {name}: {no_interval(people)}"
+    return f"where it is {name}: {intervals.no_interval(people)}"
 
 
 def _in_both(
@@ -106,8 +94,8 @@ def _shares(
     y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], who: Int[np.ndarray, " n"], answers: int, confidence: float
 ) -> EstimateWithTest:
     """A difference of shares of several answers between groups of different subjects."""
-    first, second = (share_by_subject(y[x == v], who[x == v], confidence, answers) for v in (0, 1))
-    found, p = minus(second, first), regression.permuted(y, x, who)
+    first, second = (intervals.share_by_subject(y[x == v], who[x == v], confidence, answers) for v in (0, 1))
+    found, p = intervals.minus(second, first), regression.permuted(y, x, who)
     return EstimateWithTest(
         found.estimate, found.low, found.high, p=p, interval_method=regression.MOVER, test_method=regression.SUBJECTS
     )
@@ -115,7 +103,7 @@ def _shares(
 
 def _proportions(a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"], confidence: float) -> EstimateWithTest:
     yes, n = (int(b.sum()), int(a.sum())), (len(b), len(a))
-    low, high = newcombe(yes, n, confidence)
+    low, high = intervals.newcombe(yes, n, confidence)
     p = regression.fisher(np.concatenate([a, b]), np.repeat([0.0, 1.0], [len(a), len(b)]))
     difference = float(b.mean() - a.mean())
     return EstimateWithTest(
@@ -227,12 +215,14 @@ def _least_squares(
         error = float(np.hypot(np.sqrt(shares @ shares), _undrawn(y, x, who, weights, residual)))
     fewest = 2 * float((shares**2).sum() ** 2 / (shares**4).sum())
     telling = max(min(telling_subjects(design, who), fewest), 3.0)
-    skewed, unseen = float(skewness(shares, telling)), math.sqrt(6) / telling
+    skewed, unseen = float(intervals.skewness(shares, telling)), math.sqrt(6) / telling
     if cautious:
         unseen *= 2.0 if abs(skewed) > unseen / 2 else 1.5
-    low, high = skewed_interval(estimate, error, freedom[1], skewed, confidence, unseen)
-    p = skewed_p(estimate / error, float(freedom[1]), skewed, unseen)
-    return EstimateWithTest(estimate, float(low), float(high), p=p, interval_method=STUDENT, test_method=STUDENT)
+    low, high = intervals.skewed_interval(estimate, error, freedom[1], skewed, confidence, unseen)
+    p = intervals.skewed_p(estimate / error, float(freedom[1]), skewed, unseen)
+    return EstimateWithTest(
+        estimate, float(low), float(high), p=p, interval_method=intervals.STUDENT, test_method=intervals.STUDENT
+    )
 
 
 def _undrawn(

@@ -154,24 +154,15 @@ def _at_estimated(
     return [replace(_first(group, t), fnmr_interval=_moved(group, t, np.array(stated), lost)) for group in groups]
 
 
+_RATES: Final = ("fnmr", "fnmr_interval", "fnmr_held", "fmr", "fmr_interval", "fmr_variance", "fmr_freedom")
+_COUNTS: Final = ("genuine_matches", "impostor_matches", "squares")
+"""Columns by threshold."""
+
+
 def _first(group: GroupErrors, t: int) -> GroupErrors:
-    """The errors at the first t thresholds."""
-    return replace(
-        group,
-        fnmr=group.fnmr[:t],
-        fnmr_interval=group.fnmr_interval[:t],
-        fnmr_held=group.fnmr_held[:t],
-        fmr=group.fmr[:t],
-        fmr_interval=group.fmr_interval[:t],
-        fmr_variance=group.fmr_variance[:t],
-        fmr_freedom=group.fmr_freedom[:t],
-        comparisons=replace(
-            group.comparisons,
-            genuine_matches=group.comparisons.genuine_matches[:, :t],
-            impostor_matches=group.comparisons.impostor_matches[:, :t],
-            squares=group.comparisons.squares[:, :t],
-        ),
-    )
+    rates = {name: getattr(group, name)[:t] for name in _RATES}
+    counts = {name: getattr(group.comparisons, name)[:, :t] for name in _COUNTS}
+    return replace(group, **rates, comparisons=replace(group.comparisons, **counts))
 
 
 def _moved(

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from transect.errors import BadInput
 from transect.experiment import audit_studies, costs, opened_targets, small_runs
 from transect.experiment.audit_request import AuditRequest
-from transect.experiment.edits import EditCheck
+from transect.experiment.edits import EditCheck, plain_world
 from transect.experiment.presets import preset
 from transect.experiment.study import Study
 from transect.protocols import Target, TargetLike
@@ -58,7 +58,7 @@ def control(request: AuditRequest, targets: Sequence[Target], studies: Sequence[
     tried = audit_studies.controlled(studies, request)
     if tried is None:
         return None
-    return small_runs.control_design(tried.design, audit_studies.plain(tried.world), targets)
+    return small_runs.control_design(tried.design, plain_world(tried.world), targets)
 
 
 def resolved(request: AuditRequest) -> list[Target]:

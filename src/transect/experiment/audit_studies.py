@@ -16,12 +16,12 @@ from transect.datasets.folder import UNNAMED
 from transect.designs import population_design, transect_design
 from transect.designs.levels import unknown_attribute
 from transect.designs.pairs import MatchedPairs, matched_pairs
-from transect.designs.steps import Lines, Steps, lines_design, parse_steps
+from transect.designs.steps import Lines, lines_design, parse_steps
 from transect.effects.outcomes import FACE, Truth, truths_of
 from transect.errors import BadInput
 from transect.experiment import edits, outcome_choice, small_runs, worlds
 from transect.experiment.audit_request import AuditRequest, Levels
-from transect.experiment.edits import EditCheck
+from transect.experiment.edits import EditCheck, plain_world
 from transect.experiment.opened_targets import check_names
 from transect.experiment.outcome_choice import shared_out
 from transect.experiment.recipes import StudyRecipe, WorldRecipe, recipe_of_check, recipe_of_target
@@ -402,15 +402,10 @@ def fewer(request: AuditRequest, studies: Sequence[Study]) -> str:
     return " or ".join(name for name, used in options.items() if used)
 
 
-def plain(world: World) -> World:
-    """The world itself where it is moved in steps: truths and controls are in the attributes' own units."""
-    return world.world if isinstance(world, Steps) else world
-
-
 def of_plain_world(study: Study) -> Study:
     """The study on the world itself where it is moved in steps."""
     recipe = study.recipe and replace(study.recipe, world=replace(study.recipe.world, steps=""))
-    return replace(study, world=plain(study.world), recipe=recipe)
+    return replace(study, world=plain_world(study.world), recipe=recipe)
 
 
 def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
@@ -598,7 +593,7 @@ def _check_face(truths: Mapping[str, Truth], targets: Sequence[Target]) -> None:
 
 
 def _complete(study: Study, request: AuditRequest, targets: Sequence[Target], check_edits: EditCheck) -> Study:
-    known = worlds.truth_attributes(plain(study.world))
+    known = worlds.truth_attributes(plain_world(study.world))
     rule = request.verification
     truths = truths_of(as_names(request.truth), [target.name for target in targets], known)
     _check_face(truths, targets)

@@ -31,7 +31,7 @@ _UNSTATED: Final = "what it should read as at its levels is not stated"
 
 def edited(world: World) -> EditsPhotographs | None:
     """The world as one that edits photographs; None for others, and for prompts without photographs."""
-    plain = _learned(world)
+    plain = plain_world(world)
     return plain if isinstance(plain, EditsPhotographs) and plain.photographs else None
 
 
@@ -200,19 +200,20 @@ def _read_by_shipped(world: World, images: Images) -> dict[str, np.ndarray]:
     from transect.perceptual import features
 
     values = features.read(images.pixels)
-    known: Iterable[str] = [attribute.name for attribute in _learned(world).attributes]
+    known: Iterable[str] = [attribute.name for attribute in plain_world(world).attributes]
     if _generator(world) is None:
         known = sorted(well_read())
     return {name: values[name] for name in known if name in values}
 
 
-def _learned(world: World) -> World:
+def plain_world(world: World) -> World:
+    """The world itself where it is moved in steps: truths and controls are in the attributes' own units."""
     return world.world if isinstance(world, Steps) else world
 
 
 def _generator(world: World) -> Generator | None:
     """What renders, without the steps and directions around it; None where attributes are set exactly."""
-    plain = _learned(world)
+    plain = plain_world(world)
     return plain.generator if isinstance(plain, LearnedWorld) else None
 
 
@@ -332,7 +333,7 @@ def _reference(check: EditCheck, world: World, design: Design) -> tuple[Int[np.n
     if edited(world) is None:
         beyond = np.arange(design.subjects, design.subjects + edit_validity.REFERENCE, dtype=np.int64)
         seeds = design.seed * SUBJECTS_PER_SEED + beyond
-        latents = sample_unedited(_learned(world), seeds)
+        latents = sample_unedited(plain_world(world), seeds)
         return seeds, measured(check, world, latents, world.render(latents)), latents
     seeds = reference(world, design)
     latents = world.sample(seeds)
@@ -350,7 +351,7 @@ def _intentions(
     # Where no model of the user's reads an attribute, the built-in network knows its levels by their names.
     return {
         each.name: _intended(photographs, each, measures, named=each.name not in check.attributes)
-        for each in _learned(world).attributes
+        for each in plain_world(world).attributes
         if each.name in design.levels
     }
 

@@ -306,7 +306,6 @@ def rebuild(run: FinishedRun, place: str, given: Given) -> Rebuilt:
 
 
 def _matched(run: FinishedRun) -> MatchedPairs | None:
-    """The matched pairs of a run, as its tables hold them."""
     entry = next((entry for entry in run.spec.pairs if "matched" in entry.description.facts), None)
     if entry is None:
         return None

@@ -10,16 +10,7 @@ from typing import Annotated, Final, final
 import numpy as np
 from jaxtyping import Float
 
-from transect.designs.search import (
-    Explorer,
-    Harvest,
-    Interrogation,
-    Random,
-    Sobol,
-    Strategy,
-    Thompson,
-    diversity_weight,
-)
+from transect.designs import search
 from transect.designs.search.phases import ConfirmedSearch, Phases
 from transect.designs.search.space import DIRECTIONS, Space
 from transect.effects.outcomes import FACE, Truth, asked_in, kind_of, offered
@@ -228,13 +219,13 @@ class SearchPlan:
         return Design({}, self.budget, self.seed, self.population)
 
     @property
-    def strategy(self) -> Strategy:
+    def strategy(self) -> search.Strategy:
         """The strategy for the goal."""
         if self.method == "mcduff2019":
-            return Interrogation(self.seed, self.alpha, self.space.steps)
+            return search.Interrogation(self.seed, self.alpha, self.space.steps)
         sampler = self._sampler()
         if self.goal == "failures":
-            return Harvest(self.seed) if sampler is None else sampler
+            return search.Harvest(self.seed) if sampler is None else sampler
         strategy: ConfirmedSearch | Phases
         if self.goal == "regions":
             strategy = ConfirmedSearch(self.seed, self.budget, self.space.thresholds, strategy=sampler)
@@ -244,13 +235,13 @@ class SearchPlan:
             return strategy
         return replace(strategy, name=f"{sampler.name}, then {THEN[self.goal]}")
 
-    def _sampler(self) -> Explorer | None:
+    def _sampler(self) -> search.Explorer | None:
         """What searches in place of the active search."""
         if self.method == "random":
-            return Random(self.seed)
+            return search.Random(self.seed)
         if self.method == "sobol":
-            return Sobol(self.seed)
-        return Thompson(self.space.steps, self.seed) if self.space.conditions_alone else None
+            return search.Sobol(self.seed)
+        return search.Thompson(self.space.steps, self.seed) if self.space.conditions_alone else None
 
     def spec(self) -> SearchSpec:
         """What recreates the run."""
@@ -326,7 +317,7 @@ def search_for(
         generator_entry(world).population,
         options.limits,
         method=options.method,
-        alpha=diversity_weight(alpha, options.alpha_weighs),
+        alpha=search.diversity_weight(alpha, options.alpha_weighs),
         by=report_options.check_error_conditions(options.by, [[attribute.name for attribute in space.attributes]]),
         gates=_gates(options.require_validation, world, space),
     )

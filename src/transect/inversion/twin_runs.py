@@ -26,25 +26,9 @@ from transect.generators.faceworld.attributes import attribute
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import FaceWorld
 from transect.generators.photographs.subjects import MARGIN, corner, squared
+from transect.inversion import twins
 from transect.inversion.parts import facts_of, rows_of_parts
 from transect.inversion.pictures import Pictures
-from transect.inversion.twins import (
-    CODE,
-    KIND,
-    LIGHT,
-    NAMES,
-    PART,
-    SETTINGS,
-    SHAPE,
-    TABLE,
-    UNSURE,
-    face_fault,
-    in_frame,
-    opened,
-    placed,
-    residuals,
-    twin,
-)
 from transect.marks import Finder, open_marks
 from transect.records import Images
 from transect.runs.capabilities import description
@@ -59,8 +43,8 @@ FIT_SIZE: Final = 64
 """Pixels at which twins are fitted, whatever size they are shown at."""
 _PLACE: Final = ("scale", "across", "down")
 _TONES: Final = ("tone_low", "tone_high")
-_NUMBERS: Final = ("confidence", *NAMES, *_TONES, *_PLACE, *(f"set.{name}" for name in SETTINGS))
-_LISTS: Final = (CODE, "landmarks", "twin_landmarks")
+_NUMBERS: Final = ("confidence", *twins.NAMES, *_TONES, *_PLACE, *(f"set.{name}" for name in twins.SETTINGS))
+_LISTS: Final = (twins.CODE, "landmarks", "twin_landmarks")
 _PICTURES: Final = ("photograph", "twin")
 _VERSION: Final = 1
 _SMALLEST: Final = 32
@@ -102,7 +86,7 @@ class Sitter:
 def seated(pictures: Pictures, row: int, finder: Finder) -> Sitter:
     """A photograph with the points that the finder finds on it. Raises as the finder."""
     name = pictures.ids[row]
-    pixels, reason = opened(pictures, row)
+    pixels, reason = twins.opened(pictures, row)
     if pixels is None:
         return Sitter(name, reason)
     height, width = pixels.shape[:2]
@@ -112,10 +96,10 @@ def seated(pictures: Pictures, row: int, finder: Finder) -> Sitter:
     if marks.reasons[0]:
         return Sitter(name, marks.reasons[0], sure)
     if not marks.kept(finder.threshold)[0]:
-        return Sitter(name, UNSURE, sure)
+        return Sitter(name, twins.UNSURE, sure)
     top, left = corner(height, width, side)
     points = marks.points[0] - np.array([left, top])
-    if fault := face_fault(pixels, points):
+    if fault := twins.face_fault(pixels, points):
         return Sitter(name, fault, sure)
     return Sitter(name, "", sure, pixels, points)
 
@@ -136,20 +120,20 @@ class TwinParts:
         row: dict[str, object] = {"id": sitter.name, "reason": sitter.reason, "confidence": sitter.confidence}
         if sitter.pixels is None or sitter.points is None:
             return row
-        fitted = twin(sitter.pixels, sitter.points, self.fitting)
+        fitted = twins.twin(sitter.pixels, sitter.points, self.fitting)
         found = self.showing.landmarks(fitted.latents)
         pixels = self.showing.render(fitted.latents).pixels[0]
-        scales, shifts = placed(found, sitter.points)
+        scales, shifts = twins.placed(found, sitter.points)
         scale, shift = float(scales[0]), (float(shifts[0, 0]), float(shifts[0, 1]))
-        left = residuals(sitter.pixels, sitter.points, pixels, found[0], scale * found[0] + shifts[0])
-        photograph, seen = in_frame(sitter.pixels, scale, shift, self.showing.image_size)
+        left = twins.residuals(sitter.pixels, sitter.points, pixels, found[0], scale * found[0] + shifts[0])
+        photograph, seen = twins.in_frame(sitter.pixels, scale, shift, self.showing.image_size)
         return {
             **row,
             **asdict(left),
             **dict(zip(_TONES, fitted.tones, strict=True)),
             **dict(zip(_PLACE, (scale, *shift), strict=True)),
             **{f"set.{name}": value for name, value in fitted.settings.items()},
-            CODE: fitted.latents.values[0, IDENTITY_COLUMNS].tolist(),
+            twins.CODE: fitted.latents.values[0, IDENTITY_COLUMNS].tolist(),
             "landmarks": ((sitter.points - shifts[0]) / scale).ravel().tolist(),
             "twin_landmarks": found[0].ravel().tolist(),
             "photograph": png(photograph),
@@ -205,7 +189,7 @@ def summaries(fitted: pa.Table) -> tuple[ResidualSummary, ...]:
     """Of the rows that have a twin; NaN and no id where there are none."""
     found = []
     ids = fitted["id"].to_pylist()
-    for name in NAMES:
+    for name in twins.NAMES:
         values = fitted[name].to_numpy().astype(np.float64)
         known = np.isfinite(values)
         if not known.any():
@@ -278,7 +262,7 @@ class TwinsRun:
     def spec(self) -> dict[str, object]:
         """What the twins depend on."""
         return {
-            "kind": KIND,
+            "kind": twins.KIND,
             "generator": description(FaceWorld(image_size=self.size, threads=1)),
             "images": {"count": len(self.pictures), "sha256": self.pictures.sha256},
             "marks": self.finder.describe(),
@@ -294,13 +278,13 @@ class TwinsRun:
         self, out: Path, finish: Callable[[pa.Table], Result], *, quiet: bool = False, engine: Engine = HERE
     ) -> Result:
         """Fit the twins that the folder lacks; the engine makes the parts. finish: of all rows, while it is ours."""
-        parts = rows_of_parts(len(self.pictures), PART)
+        parts = rows_of_parts(len(self.pictures), twins.PART)
         facts = facts_of(FaceWorld(image_size=self.size, threads=1), ()) if engine.apart else ""
         with RunFolder(out, self.spec()) as folder, announcing_stages(quiet=quiet):
-            missing = [part for part in range(len(parts)) if not folder.has_part(TABLE, part)]
+            missing = [part for part in range(len(parts)) if not folder.has_part(twins.TABLE, part)]
             with Ahead(engine, TwinWork(self.size, facts), missing, lambda part: self.sitters(parts[part])) as make:
-                fill_table(folder, TABLE, [len(rows) for rows in parts], make, title="twins", quiet=quiet)
-            return finish(FinishedRun(out).read_table(TABLE, len(parts)))
+                fill_table(folder, twins.TABLE, [len(rows) for rows in parts], make, title="twins", quiet=quiet)
+            return finish(FinishedRun(out).read_table(twins.TABLE, len(parts)))
 
 
 def write_pairs(out: Path, table: pa.Table, labelled: LabelledImages | None) -> pa.Table:
@@ -355,7 +339,7 @@ def _labels(labelled: LabelledImages | None) -> Iterator[tuple[str, pa.Array]]:
 def at_bounds(fitted: pa.Table) -> dict[str, int]:
     """How many twins have a setting at an end of its range; those that have none are left out."""
     found = {}
-    for name in (*SHAPE, *LIGHT):
+    for name in (*twins.SHAPE, *twins.LIGHT):
         low, high = attribute(name).bounds
         values, near = fitted[f"set.{name}"].to_numpy().astype(np.float64), _NEAR_END * (high - low)
         found[name] = int(((values <= low + near) | (values >= high - near)).sum())

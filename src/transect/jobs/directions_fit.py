@@ -193,7 +193,6 @@ class Directions(Job[DirectionsNumbers]):
     def _labelled(
         self, generator: Generator | InvertedPhotographs, attributes: Sequence[str], balance: Sequence[str]
     ) -> tuple[Latents, Labels]:
-        """The labelled subjects, and their labels."""
         labels = self.labels
         target = self._target()
         if target is not None or (isinstance(labels, str) and labels == TRUTH):

@@ -15,23 +15,9 @@ from typing import Annotated, ClassVar, Final, Literal, NamedTuple, final
 import pyarrow as pa
 from markupsafe import Markup, escape
 
+from transect.attacks import cases
 from transect.attacks.analysis import Level, ModelDifference
 from transect.attacks.balance import Cost
-from transect.attacks.cases import (
-    Attacks,
-    Inputs,
-    LeakageOptions,
-    ModelPredictions,
-    analysed,
-    attackers_of,
-    captions_of,
-    main_case,
-    models_of,
-    opened,
-    parse_columns,
-    parse_models,
-    with_alphas_of,
-)
 from transect.attacks.estimation import DEALT, Comparison
 from transect.attacks.numbers import (
     NO_INTERVAL,
@@ -127,7 +113,7 @@ class Leakage(Job[LeakageNumbers]):
             "Column of the protected attribute. Several, separated by commas, are measured alone, together, and each "
             "within the levels of the others.",
             str,
-            read=parse_columns,
+            read=cases.parse_columns,
             opens="value",
         ),
     ] = ()
@@ -155,13 +141,13 @@ class Leakage(Job[LeakageNumbers]):
         ),
     ] = None
     predictions: Annotated[
-        TableLike | Sequence[ModelPredictions] | None,
+        TableLike | Sequence[cases.ModelPredictions] | None,
         Option(
             "A model's predictions on the same items: hard labels, logits or probabilities. For several models, "
             "repeat NAME=PATH; NAME@3=PATH was trained on the subset of α = 3.",
             list[str],
             opens="data",
-            read=parse_models,
+            read=cases.parse_models,
         ),
     ] = None
     prediction: Annotated[
@@ -182,20 +168,22 @@ class Leakage(Job[LeakageNumbers]):
         ),
     ] = "auto"
     seed: Annotated[int, Option("Random seed for draws, noise, attackers and permutations.")] = 0
-    options: LeakageOptions = field(default_factory=LeakageOptions)
+    options: cases.LeakageOptions = field(default_factory=cases.LeakageOptions)
 
     def compute(self) -> LeakageNumbers:
         """Every attack on the labels, and on the predictions of each model."""
-        models = models_of(self.predictions)
-        options = with_alphas_of(self.options, models)
+        models = cases.models_of(self.predictions)
+        options = cases.with_alphas_of(self.options, models)
         with announcing_stages(quiet=self.quiet):
             stage("reading labels and predictions")
-            source = opened(self.table, self.protected, self.labels, self.split)
-            captions = captions_of(options, self.ids)
-            inputs = Inputs(source, self.ids, self.where, models, as_names(self.prediction), options, captions)
-            main = main_case(inputs)
-            names = attackers_of(self.attacker, main.data.labels.category is not None)
-            return analysed(inputs, main, Attacks(names, self.seed, "" if self.quiet else "leakage", options))
+            source = cases.opened(self.table, self.protected, self.labels, self.split)
+            captions = cases.captions_of(options, self.ids)
+            inputs = cases.Inputs(source, self.ids, self.where, models, as_names(self.prediction), options, captions)
+            main = cases.main_case(inputs)
+            names = cases.attackers_of(self.attacker, main.data.labels.category is not None)
+            return cases.analysed(
+                inputs, main, cases.Attacks(names, self.seed, "" if self.quiet else "leakage", options)
+            )
 
     def write(self, numbers: LeakageNumbers, folder: Path) -> None:
         """The rows with a mark of each balanced subset."""
@@ -204,7 +192,8 @@ class Leakage(Job[LeakageNumbers]):
 
     def content(self, numbers: LeakageNumbers) -> Content:
         """Whether labels and models give the attribute away, and every case side by side."""
-        about = numbers.protected + _classes(numbers)
+        few = len(numbers.classes) <= MOST_CLASSES
+        about = numbers.protected + (f" ({' or '.join(numbers.classes)})" if few else "")
         more = ", and does a model reveal more than they explain?" if numbers.amplification else "?"
         published = [_AS_PUBLISHED] if numbers.published_protocol else []
         answer = list(_answer(numbers))
@@ -243,11 +232,6 @@ def _steps(numbers: LeakageNumbers) -> Iterator[Step]:
         yield Step("Compare what reduces it, and what that costs:", ["transect mitigate CONFIG --out mitigated"])
 
 
-def _classes(numbers: LeakageNumbers) -> str:
-    """The classes of the protected attribute, where these are few."""
-    return f" ({' or '.join(numbers.classes)})" if len(numbers.classes) <= MOST_CLASSES else ""
-
-
 def _terminal(numbers: LeakageNumbers) -> Iterator[str | AnyTable]:
     """Every figure, the learning curve, the tables side by side and what balancing costs, with their notes."""
     yield Table("Figures", _figures(numbers), _figure_columns(numbers))
@@ -276,7 +260,6 @@ class _Figure(NamedTuple):
 
 
 def _figures(numbers: LeakageNumbers) -> list[_Figure]:
-    """Every leakage and amplification of the result."""
     dataset = numbers.dataset_leakage
     chance = math.nan if dataset.reason else numbers.chance
     null = LeakageEstimate(chance, numbers.null.low, numbers.null.high, reason=dataset.reason, n=numbers.n)
@@ -343,7 +326,6 @@ def _drawn(numbers: LeakageNumbers) -> str:
 
 
 def _percent(estimate: LeakageEstimate | None) -> str:
-    """A leakage in a sentence."""
     if estimate is None or math.isnan(estimate.estimate):
         return "an unknown size" + (f" ({estimate.reason})" if estimate and estimate.reason else "")
     return f"{in_percent(estimate)} %"

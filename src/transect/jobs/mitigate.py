@@ -204,7 +204,6 @@ def _negative(figure: Figure | None) -> Figure | None:
 
 
 def _lost(row: MitigationFigures) -> str:
-    """How much Δ and F1 fall, with both intervals."""
     return f"{_text(row.amplification_lost)} points at a cost of {_text(row.f1_lost)} points of F₁"
 
 

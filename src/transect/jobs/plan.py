@@ -146,18 +146,13 @@ class Plan(Job[planning.Plan]):
 plan = function(Plan)
 
 
-def _value(item: tuple[str, object]) -> str:
-    return shown(item[1], "count" if isinstance(item[1], int) else "text")
-
-
 PLAN: Final[Sequence[Column[tuple[str, object]]]] = (
     Column("what", lambda item: LABELS[item[0]]),
-    Column("plan", _value),
+    Column("plan", lambda item: shown(item[1], "count" if isinstance(item[1], int) else "text")),
 )
 
 
 def _headline(plan: planning.Plan) -> str:
-    """The subjects that are needed."""
     subjects = counted(plan.subjects, "subject")
     if plan.margin is not None:
         told = "decide whether a difference reaches {:g}" if plan.contrast else "show that no difference exceeds {:g}"

@@ -565,7 +565,6 @@ def _compared(
 
 
 def _percent(rate: Estimate) -> Markup:
-    """A rate and its interval."""
     value, low, high = _said(rate)
     ends = Markup(' <span class="range">({} to {})</span>').format(low, high) if math.isfinite(rate.low) else ""
     return Markup("{} %{}").format(value, ends)

@@ -261,7 +261,6 @@ def values_of(world: World, latents: Latents) -> pa.Table:
 
 
 def _rendered(world: World, design: Design) -> tuple[Images, pa.Table]:
-    """The images of a design, and a row for each."""
     seeds = design.subject_seeds()
     latents = transect_latents(design, world.sample(seeds), world)
     images = world.render(latents)

@@ -344,5 +344,4 @@ SKEWS: Final[Sequence[Column[_First]]] = (
 
 
 def _share(level: tuple[int, str]) -> Column[_First]:
-    """The share of a level among the first K."""
     return Column(f"{level[1]}, %", lambda of: of[1].shares[level[0]], "percent interval")

@@ -342,7 +342,6 @@ def asked_of(outcome: str) -> str:
 
 
 def _answer(numbers: SearchNumbers) -> Iterator[str]:
-    """The first region and the overall rate."""
     verb = verb_of(numbers.outcome)
     for first in numbers.regions[:1]:
         level = "94 %" if first.n >= FEW else "90 %"  # at least, by the stopping rule (research/search.md)
@@ -373,7 +372,6 @@ def _counted(numbers: SearchNumbers) -> Iterator[str]:
 
 
 def _calls(numbers: SearchNumbers) -> str:
-    """Calls and failures."""
     failures = f"{counted(numbers.failures, 'failure')}, {numbers.distinct_failures} distinct"
     unanswered = f"; {counted(numbers.failed, 'call')} without a valid answer" if numbers.failed else ""
     return f"{counted(numbers.calls, 'call')}, {failures}{unanswered}"

@@ -134,7 +134,6 @@ def _local(wanted: TargetCheck, options: dict[str, Any], *, required: bool, json
 
 
 def _pixels(wanted: TargetCheck, faces: int = FACES) -> np.ndarray:
-    """The given picture, or that many rendered faces."""
     from transect.generators import load
     from transect.targets.http.target import picture
 
@@ -164,7 +163,6 @@ def _lines(target: Target, found: ModelInput, images: Images, written: str) -> l
 
 
 def _answer(target: Target, answers: Predictions, row: int) -> str:
-    """One answer in words."""
     from transect.records import Task
     from transect.targets.capabilities import threshold_of
 

@@ -96,7 +96,6 @@ class TrainClassifier(Job[ClassifierNumbers]):
         return schedule_named(given, **changes) if isinstance(given, str) else given.with_settings(**changes)
 
     def _epochs(self) -> pa.Table:
-        """The figures of every epoch."""
         from pyarrow import csv
 
         from transect.training.classifier import METRICS

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from transect.attacks import labelled
 from transect.attacks.balance import balanced_subset
 from transect.errors import BadInput
+from transect.mitigation import closed_forms, settings
 from transect.mitigation.adversarial import (
     IMAGE,
     Adversary,
@@ -35,28 +36,8 @@ from transect.mitigation.adversarial import (
     star_loss,
     worst_group_loss,
 )
-from transect.mitigation.closed_forms import (
-    Energies,
-    best,
-    class_shares,
-    constrained,
-    fit_eraser,
-    fit_thresholds,
-    marginal_logits,
-)
 from transect.mitigation.data import Pixels, Regions, TaskData, balanced_batches, images_of
 from transect.mitigation.networks import Mask, Tap, changed, module_named, new_backbone, new_network
-from transect.mitigation.settings import (
-    Adversarial,
-    Erasure,
-    Mitigation,
-    Network,
-    Noise,
-    Plain,
-    Rba,
-    Thresholds,
-    Training,
-)
 from transect.mitigation.testbed import Bench, faceless, hidden_by
 
 TRAINED: Final = ("plain", "hide", "balanced", "reweighed", "group_dro", "adversarial", "crf")
@@ -74,8 +55,8 @@ class Setup:
     """What every mitigation of one seed shares."""
 
     bench: Bench
-    network: Network
-    training: Training
+    network: settings.Network
+    training: settings.Training
     seed: int
     device: str = "cpu"
 
@@ -104,7 +85,11 @@ class _Masked(nn.Module):
 
 
 def fit(
-    method: Mitigation, setup: Setup, start: Fitted | None, tell: Tell, weights: Mapping[str, Tensor] | None = None
+    method: settings.Mitigation,
+    setup: Setup,
+    start: Fitted | None,
+    tell: Tell,
+    weights: Mapping[str, Tensor] | None = None,
 ) -> Fitted:
     """Fit a mitigation, from `start` where it starts from one. weights: of a finished training, instead of training."""
     if method.kind == "adversarial":
@@ -120,15 +105,15 @@ def fit(
     return _trained(method, setup, tell, weights)
 
 
-def check(mitigations: Sequence[Mitigation], setup: Setup) -> None:
+def check(mitigations: Sequence[settings.Mitigation], setup: Setup) -> None:
     """Check before any training that named modules exist and batches can be balanced. Raises BadInput that names it."""
     chosen = setup.network
     bare = (
         setup
         if chosen.backbone is None
-        else replace(setup, network=Network(backbone=chosen.backbone, pretrained=False))
+        else replace(setup, network=settings.Network(backbone=chosen.backbone, pretrained=False))
     )
-    network = _new(Plain(name="plain", kind="plain"), bare) if mitigations else nn.Identity()
+    network = _new(settings.Plain(name="plain", kind="plain"), bare) if mitigations else nn.Identity()
     for method in mitigations:
         try:
             if (module := getattr(method, "module", IMAGE)) != IMAGE:
@@ -142,7 +127,7 @@ def check(mitigations: Sequence[Mitigation], setup: Setup) -> None:
             raise BadInput(f"{method.name}: {str(error).removeprefix(method.name + ': ')}") from None
 
 
-def training_rows(method: Mitigation, bench: Bench, seed: int) -> Int[np.ndarray, " a"]:
+def training_rows(method: settings.Mitigation, bench: Bench, seed: int) -> Int[np.ndarray, " a"]:
     """The training rows of a model: all, or for `balanced` the largest balanced subset of them."""
     if method.kind != "balanced":
         return bench.train
@@ -156,7 +141,7 @@ def training_rows(method: Mitigation, bench: Bench, seed: int) -> Int[np.ndarray
     return np.asarray(rows[subset])
 
 
-def _trained(method: Mitigation, setup: Setup, tell: Tell, weights: Mapping[str, Tensor] | None) -> Fitted:
+def _trained(method: settings.Mitigation, setup: Setup, tell: Tell, weights: Mapping[str, Tensor] | None) -> Fitted:
     bench = setup.bench
     if method.kind == "hide":
         bench = bench.on(hidden_by(method, bench.data.pictures, bench.regions))
@@ -178,7 +163,7 @@ def _trained(method: Mitigation, setup: Setup, tell: Tell, weights: Mapping[str,
 
 
 def _adversarial(
-    method: Adversarial, setup: Setup, start: Fitted, tell: Tell, weights: Mapping[str, Tensor] | None
+    method: settings.Adversarial, setup: Setup, start: Fitted, tell: Tell, weights: Mapping[str, Tensor] | None
 ) -> Fitted:
     data = setup.bench.data
     network = copy.deepcopy(start.network).to(setup.device)
@@ -204,7 +189,7 @@ def _adversarial(
     return Fitted(whole, answer, start.rows, {"training pictures": len(start.rows)})
 
 
-def _noise(method: Noise, setup: Setup, start: Fitted) -> Fitted:
+def _noise(method: settings.Noise, setup: Setup, start: Fitted) -> Fitted:
     spread = float(
         _output(start.network, method.module, setup.bench.data.pictures, setup.bench.check).std(axis=0).mean()
     )
@@ -222,9 +207,9 @@ def _noise(method: Noise, setup: Setup, start: Fitted) -> Fitted:
     return Fitted(start.network, answer, start.rows, {"standard deviation": size})
 
 
-def _erasure(method: Erasure, setup: Setup, start: Fitted) -> Fitted:
+def _erasure(method: settings.Erasure, setup: Setup, start: Fitted) -> Fitted:
     data, rows = setup.bench.data, start.rows
-    eraser = fit_eraser(_output(start.network, method.module, data.pictures, rows), data.protected[rows])
+    eraser = closed_forms.fit_eraser(_output(start.network, method.module, data.pictures, rows), data.protected[rows])
 
     def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
         def erased(output: Tensor, _rows: Int[np.ndarray, " b"]) -> Tensor:
@@ -236,7 +221,7 @@ def _erasure(method: Erasure, setup: Setup, start: Fitted) -> Fitted:
     return Fitted(start.network, answer, rows, {"directions erased": eraser.rank})
 
 
-def _thresholds(method: Thresholds, setup: Setup, start: Fitted) -> Fitted:
+def _thresholds(method: settings.Thresholds, setup: Setup, start: Fitted) -> Fitted:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -250,7 +235,7 @@ def _thresholds(method: Thresholds, setup: Setup, start: Fitted) -> Fitted:
     left = 0
     for label in range(len(data.names)):
         try:
-            thresholds = fit_thresholds(scores[:, label], data.labels[check, label], inferred, method.goal)
+            thresholds = closed_forms.fit_thresholds(scores[:, label], data.labels[check, label], inferred, method.goal)
         except BadInput:  # a group without items that count: the common threshold stays
             left += 1
             continue
@@ -267,18 +252,18 @@ def _thresholds(method: Thresholds, setup: Setup, start: Fitted) -> Fitted:
     )
 
 
-def _rba(method: Rba, setup: Setup, start: Fitted) -> Fitted:
+def _rba(method: settings.Rba, setup: Setup, start: Fitted) -> Fitted:
     data, rows = setup.bench.data, start.rows
-    shares = class_shares(data.labels[rows], data.protected[rows], data.classes)
+    shares = closed_forms.class_shares(data.labels[rows], data.protected[rows], data.classes)
     check = setup.bench.check
     energies = _energies(start.network, scores_of(start.network, data.pictures, check, setup.device))
-    solution = constrained(energies, shares, method.margin)
+    solution = closed_forms.constrained(energies, shares, method.margin)
     shift = solution.energies.pairs - energies.pairs
 
     def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
         plain = _energies(start.network, scores_of(start.network, pictures, chosen, setup.device))
-        shifted = Energies(plain.labels, plain.classes, plain.pairs + shift)
-        odds, most_likely = marginal_logits(shifted), best(shifted)[0]
+        shifted = closed_forms.Energies(plain.labels, plain.classes, plain.pairs + shift)
+        odds, most_likely = closed_forms.marginal_logits(shifted), closed_forms.best(shifted)[0]
         return np.asarray(np.where(most_likely, np.maximum(odds, 0.0), np.minimum(odds, -np.finfo(np.float64).tiny)))
 
     notes = {"farthest share outside its margin": solution.worst, "steps": solution.steps}
@@ -291,7 +276,7 @@ def _required(start: Fitted | None) -> Fitted:
     return start
 
 
-def _new(method: Mitigation, setup: Setup) -> nn.Module:
+def _new(method: settings.Mitigation, setup: Setup) -> nn.Module:
     data, chosen = setup.bench.data, setup.network
     k = data.labels.shape[1]
     outputs = k + (data.classes if method.kind == "crf" else 0)
@@ -303,7 +288,7 @@ def _new(method: Mitigation, setup: Setup) -> nn.Module:
     return (star(network, k, data.classes) if method.kind == "crf" else network).to(setup.device)
 
 
-def _loss(method: Mitigation, data: TaskData, rows: Int[np.ndarray, " a"], network: nn.Module) -> Loss | None:
+def _loss(method: settings.Mitigation, data: TaskData, rows: Int[np.ndarray, " a"], network: nn.Module) -> Loss | None:
     if method.kind == "reweighed":
         return reweighed_loss(data, rows)
     if method.kind == "group_dro":
@@ -314,18 +299,22 @@ def _loss(method: Mitigation, data: TaskData, rows: Int[np.ndarray, " a"], netwo
 
 def _reader(network: nn.Module) -> Read:
     """The logits; for a star the log odds of the marginals."""
-    return np.asarray if pairs_of(network) is None else lambda logits: marginal_logits(_energies(network, logits))
+    return (
+        np.asarray
+        if pairs_of(network) is None
+        else lambda logits: closed_forms.marginal_logits(_energies(network, logits))
+    )
 
 
-def _energies(network: nn.Module, outputs: Float[np.ndarray, "m o"]) -> Energies:
+def _energies(network: nn.Module, outputs: Float[np.ndarray, "m o"]) -> closed_forms.Energies:
     parameters = pairs_of(network)
     if parameters is None:
         raise BadInput(f"expected a joint network of labels and class, got {type(network).__name__}; start from crf")
     pairs = parameters.detach().double().cpu().numpy()
-    return Energies(outputs[:, : len(pairs)], outputs[:, len(pairs) :], pairs)
+    return closed_forms.Energies(outputs[:, : len(pairs)], outputs[:, len(pairs) :], pairs)
 
 
-def _settings(setup: Setup, method: Adversarial | None = None) -> Settings:
+def _settings(setup: Setup, method: settings.Adversarial | None = None) -> Settings:
     shared = partial(Settings, seed=setup.seed, device=setup.device, batch=setup.training.batch)
     if method is None:
         training, head = setup.training, setup.training.head or ""

@@ -368,11 +368,6 @@ def _counting(rows: pa.Table, others: Mapping[str, int]) -> pa.Table:
     return rows.replace_schema_metadata(metadata) if others else rows
 
 
-def _elsewhere(table: pa.Table) -> dict[str, int]:
-    """What `_counting` wrote."""
-    return dict(loads((table.schema.metadata or {}).get(_ELSEWHERE, b"{}")))
-
-
 def _seen(run: FinishedRun, ids: Sequence[str], files: _Files) -> Ratings:
     """What the files say of a run's images, before any rule."""
     none: tuple[Columns, tuple[str, ...]] = ({}, ())
@@ -393,7 +388,9 @@ def _seen(run: FinishedRun, ids: Sequence[str], files: _Files) -> Ratings:
             name: (most_common_ratings if name in unordered else mean_ratings)(answers_of_one, len(ids))
             for name, answers_of_one in answers.items()
         }
-    elsewhere = {name: _elsewhere(table) for name, (table, _) in files.items()}
+    elsewhere = {
+        name: dict(loads((table.schema.metadata or {}).get(_ELSEWHERE, b"{}"))) for name, (table, _) in files.items()
+    }
     return Ratings(
         columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people, answers,
         elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files), asked=questions,

@@ -253,7 +253,6 @@ def _families(document: Document) -> Iterator[tuple[Markup, Markup]]:
 
 
 def _images(document: Document) -> tuple[str, Markup]:
-    """What the images are of."""
     world, name = document.results.world, document.text("/world/name")
     if world.photographs or computed_on_photographs(document):
         return "Photographs", Markup('{}, as described under <a href="#world">Photographs</a>').format(name)
@@ -268,7 +267,6 @@ def _images(document: Document) -> tuple[str, Markup]:
 
 
 def _targets(document: Document) -> list[Entry[TargetEntry]]:
-    """The targets of all studies."""
     return [
         Entry(document, f"/studies/{number}/targets/{place}", target)
         for number, study in enumerate(document.results.studies)
@@ -281,7 +279,6 @@ def _study_name(target: Entry[TargetEntry]) -> Markup:
 
 
 def _settings(document: Document, target: Entry[TargetEntry]) -> Iterator[Block]:
-    """The task and the settings of a target."""
     several = Markup(' <span class="fine">in {}</span>').format(_study_name(target))
     yield Heading(target.text("name") + (several if len(document.results.studies) > 1 else ""))
     rule = (

@@ -85,7 +85,6 @@ class CodesNumbers:
 
 
 def _medians_table(medians: DataclassInstance) -> Table[tuple[str, float | None]]:
-    """A row for each measure."""
     rows = [(field.name, getattr(medians, field.name)) for field in fields(medians)]
     columns: Sequence[Column[tuple[str, float | None]]] = (
         Column("measure", lambda row: spaced(row[0])),

@@ -38,10 +38,6 @@ _KEY_MARK: Final = Markup(
 )
 
 
-def _estimate(row: Entry[EstimatedEntry]) -> Markup:
-    return row.estimate(effect_style(row.row.unit))
-
-
 def _interval(row: Entry[EstimatedEntry]) -> Markup:
     return row.interval(effect_style(row.row.unit))
 
@@ -67,7 +63,9 @@ def counts(heading: str, key: str) -> Column[Entry[object]]:
     return Column(heading, lambda row: row.count(key), "figure")
 
 
-ESTIMATE: Final[Column[Entry[EstimatedEntry]]] = Column("Estimate", _estimate, "figure")
+ESTIMATE: Final[Column[Entry[EstimatedEntry]]] = Column(
+    "Estimate", lambda row: row.estimate(effect_style(row.row.unit)), "figure"
+)
 P: Final = (Column("p", _p, "figure"), Column("Adjusted p", _adjusted, "figure"))
 UNIT: Final[Column[Entry[EstimatedEntry]]] = Column("Unit", lambda row: unit_words(row.row.unit))
 EXCLUDED: Final[Column[Entry[object]]] = Column("Excluded images", lambda row: row.tally("excluded"))

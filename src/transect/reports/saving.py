@@ -271,7 +271,6 @@ def _title(figure: Figure) -> str:
 
 
 def _draw(canvas: _Canvas, figure: Figure) -> None:
-    """Draw a figure below what is there."""
     _caption(canvas, figure.caption)
     _legend(canvas, figure.key)
     match figure:

@@ -9,22 +9,11 @@ from typing import Any, Final, final
 from markupsafe import Markup
 
 from transect.generators.faceworld.reflectance import PARENTS
-from transect.reports import album
+from transect.reports import album, effect_parts
 from transect.reports.blocks import Block, Facts, Paragraph, Part, Secondary, Subsection
 from transect.reports.columns import Column, Table
 from transect.reports.document import Document, Entry, Style
 from transect.reports.drawing.svg import joined, tag
-from transect.reports.effect_parts import (
-    IMAGES,
-    OUTCOME,
-    SUBJECTS,
-    TARGET,
-    column,
-    compared_table,
-    effects_subsection,
-    interval_column,
-    percent_level,
-)
 from transect.reports.entries import ComparedEntry, PlanEntry, ProjectedEntry, ProjectionEntry
 from transect.reports.rate_parts import StudyRates, intersections_subsection, levels_subsection, overall_table
 from transect.reports.records import Gallery
@@ -158,9 +147,9 @@ def _attributes(page: StudyPage) -> Table[Entry[AttributeEntry]]:
     rows = [Entry(document, f"{page.place.place}/attributes/{k}", each) for k, each in enumerate(page.entry.attributes)]
     columns: list[Column[Entry[AttributeEntry]]] = [
         Column("Attribute", lambda row: spaced(row.row.name)),
-        column("Meaning", "meaning"),
+        effect_parts.column("Meaning", "meaning"),
         Column("Levels", levels),
-        column("Source", "source"),
+        effect_parts.column("Source", "source"),
     ]
     caption = "Attributes varied" if page.entry.basis == "experimental" else "Attributes compared"
     return Table("Attributes", rows, columns, caption)
@@ -173,14 +162,6 @@ _MOST_RATES: Final = 10
 def _overall(page: StudyPage) -> Block | None:
     table = overall_table(StudyRates(page.document, page.study))
     return Secondary([table]) if table and len(table.records) > _MOST_RATES else table
-
-
-def _effects(page: StudyPage) -> Subsection | None:
-    return effects_subsection(page.document, page.study)
-
-
-def _levels(page: StudyPage) -> Subsection | None:
-    return levels_subsection(StudyRates(page.document, page.study))
 
 
 def _intersections(page: StudyPage) -> Secondary | None:
@@ -208,7 +189,7 @@ _CUT: Final = (
 def _interactions(page: StudyPage) -> Secondary | None:
     rows: list[Entry[ComparedEntry]] = sorted(page.rows("interactions"), key=lambda each: _uncertainty(each.row))
     title = "Differences of differences: how much one effect changes with another attribute (rates: percentage points)"
-    blocks: list[Block] = [compared_table(rows[:MOST_ROWS], title)] if rows else []
+    blocks: list[Block] = [effect_parts.compared_table(rows[:MOST_ROWS], title)] if rows else []
     blocks += [Paragraph(_CUT, "fine")] if len(rows) > MOST_ROWS else []
     return page.numbers("interactions", "Interactions of attributes", blocks, "Interactions")
 
@@ -246,13 +227,13 @@ def _projection(page: StudyPage, projection: Entry[ProjectionEntry]) -> Iterator
         return row.origin is not None and row.quantity != "ratio of rates"
 
     rows = [Entry(page.document, f"{projection.place}/rows/{k}", each) for k, each in enumerate(entry.rows)]
-    interval = interval_column(percent_level(page.document)).heading
+    interval = effect_parts.interval_column(effect_parts.percent_level(page.document)).heading
     columns: list[Column[Entry[ProjectedEntry]]] = [
         Column("Quantity", lambda row: row.row.quantity),
         Column("Of whom", lambda row: _who(page, row)),
         Column("Estimate", lambda row: row.estimate(style(row.row), signed=signed(row.row)), "figure"),
         Column(interval, lambda row: row.interval(style(row.row), signed=signed(row.row)), "figure"),
-        IMAGES,
+        effect_parts.IMAGES,
     ]
     source = Markup(' <span class="fine">{}</span>').format(projection.text("source")) if entry.source else ""
     words = outcome_words(entry.outcome, entry.unit)
@@ -292,7 +273,7 @@ def _controls(page: StudyPage) -> Secondary | None:
     detectable: Column[Entry[ComparedEntry]] = Column(
         "Detectable", lambda row: row.number("detectable", effect_style(row.row.unit), none="none"), "figure"
     )
-    table = compared_table(rows, "Effects of an attribute that cannot matter", detectable)
+    table = effect_parts.compared_table(rows, "Effects of an attribute that cannot matter", detectable)
     blocks: list[Block] = [Paragraph(_CONTROL), table, Paragraph(_DETECTABLE, "fine")]
     return page.numbers("control", "Negative control", blocks, "Negative control")
 
@@ -302,10 +283,10 @@ def _plans(page: StudyPage) -> Secondary | None:
     if not rows:
         return None
     columns: list[Column[Entry[PlanEntry]]] = [
-        column("Contrast", "name"),
-        OUTCOME,
-        TARGET,
-        SUBJECTS,
+        effect_parts.column("Contrast", "name"),
+        effect_parts.OUTCOME,
+        effect_parts.TARGET,
+        effect_parts.SUBJECTS,
         Column("Detectable difference", _detectable, "figure"),
         Column("Subjects needed", lambda row: row.number("subjects_needed", "count", none="–"), "figure"),
     ]
@@ -354,8 +335,8 @@ def _failures(page: StudyPage) -> Subsection | None:
 
 SUBSECTIONS: Final[tuple[Callable[[StudyPage], Block | None], ...]] = (
     _overall,
-    _effects,
-    _levels,
+    lambda page: effect_parts.effects_subsection(page.document, page.study),
+    lambda page: levels_subsection(StudyRates(page.document, page.study)),
     _intersections,
     _interactions,
     _projections,

@@ -159,7 +159,6 @@ def _difference(document: Document, effect: Effect, subject: Markup) -> Markup:
 
 
 def _levels(document: Document, effect: Effect) -> tuple[Markup, Markup]:
-    """The two levels that are compared."""
     study, row = document.study(effect.row.study), effect.row
     ends = ((row.origin, "from"), (row.to, "to"))
     origin, to = (level(document, study, row.attribute, value, f"{effect.place}/{key}") for value, key in ends)
@@ -220,7 +219,6 @@ def _ends(row: Entry[object], style: Style, decimals: int, *, negated: bool = Fa
 
 
 def _interval(document: Document, effect: Effect, *, negated: bool = False) -> Markup:
-    """The interval of an effect."""
     row = effect.row
     if row.low is None or row.high is None:
         return Markup("no interval can be given")
@@ -343,7 +341,6 @@ def _in_turn(singles: Sequence[Markup], pairs: Sequence[Markup]) -> list[Markup]
 
 
 def _effect(document: Document, verdict: Verdict) -> Effect | None:
-    """The effect that a verdict rests on."""
     return None if verdict.row.effect is None else document.entry("effects", verdict.row.effect)
 
 

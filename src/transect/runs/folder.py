@@ -29,20 +29,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.errors import BadInput, FolderOfAnotherSpec, RunFolderError, TransectError
-from transect.runs import part_files, spec_changes, working_folders
+from transect.runs import layout, part_files, spec_changes, working_folders
 from transect.runs.json_records import dumps, loads
-from transect.runs.layout import (
-    MANIFEST,
-    OF_PEOPLE,
-    OWN_FILES,
-    OWN_FOLDERS,
-    TEMPORARY,
-    UNFINISHED,
-    beside,
-    is_one_run,
-    is_run,
-    studies_of,
-)
 from transect.runs.locks import LOCK, lock_folder, refuse_links, refuse_links_in
 from transect.runs.spec import RunSpec
 from transect.runs.spec_changes import in_plain_words
@@ -99,7 +87,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             with path.open("wb") as device:
                 yield device
             return
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY}")
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{layout.TEMPORARY}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with temporary.open("xb") as file:  # a new file: never what a link of that name leads to
@@ -191,7 +179,7 @@ class RunFolder:
     def _claim(self) -> None:
         """Write run.json, or check that the existing one has the same spec."""
         for place in _WRITTEN_TO:  # ours alone: the folder may hold more
-            for leftover in self.path.glob(f"{place}.*{TEMPORARY}"):
+            for leftover in self.path.glob(f"{place}.*{layout.TEMPORARY}"):
                 refuse_links(leftover.parent)
                 leftover.unlink(missing_ok=True)
         record = self.path / "run.json"
@@ -236,7 +224,7 @@ class RunFolder:
 def begun(folder: Path) -> str:
     """The day, in UTC, on which an audit began, as its log has it: "28 Nov 2026"; "" without a log."""
     days = []
-    for log in (place / _LOG for place in studies_of(folder) or [folder]):
+    for log in (place / _LOG for place in layout.studies_of(folder) or [folder]):
         if log.is_symlink() or not log.is_file():
             continue
         with suppress(OSError, ValueError, KeyError, TypeError, OverflowError), log.open(encoding="utf-8") as lines:
@@ -358,15 +346,15 @@ def _stored(path: Path) -> tuple[dict[str, Any], str]:
 
 def clear_run(folder: Path) -> None:
     """Delete what a run wrote into a folder; other files stay."""
-    if not is_run(folder):
+    if not layout.is_run(folder):
         raise RunFolderError(f"{folder}: no run to overwrite; choose another --out")
-    places = [folder, *studies_of(folder)]
+    places = [folder, *layout.studies_of(folder)]
     for place in places:
         _refuse_to_clear(folder, place)
     with ExitStack() as locks:
         for place in places:
             locks.callback(lock_folder(place).release)
-        for place in beside(folder):
+        for place in layout.beside(folder):
             lock_folder(place).release()  # no live run has it, and none can begin one: it would need the lock above
         for place in reversed(places):
             _clear_one(place)
@@ -374,21 +362,21 @@ def clear_run(folder: Path) -> None:
 
 def _refuse_to_clear(folder: Path, place: Path) -> None:
     """Raises RunFolderError or BadInput where a run's folder may not be cleared."""
-    for name in ("", *OWN_FOLDERS, *OWN_FILES):
+    for name in ("", *layout.OWN_FOLDERS, *layout.OWN_FILES):
         refuse_links_in(folder, place / name)
-    if is_one_run(place):
+    if layout.is_one_run(place):
         read_spec(place)  # refuses what is no audit's
-    if kept := [name for name in OF_PEOPLE if (place / name).exists()]:
+    if kept := [name for name in layout.OF_PEOPLE if (place / name).exists()]:
         raise RunFolderError(
             f"{place / kept[0]}: --overwrite would delete the images that people rated; choose another --out"
         )
 
 
 def _clear_one(place: Path) -> None:
-    for name in OWN_FOLDERS:
+    for name in layout.OWN_FOLDERS:
         with disk_errors(place / name):
             working_folders.discard_folder(place / name)
-    for name in OWN_FILES:
+    for name in layout.OWN_FILES:
         with disk_errors(place / name):
             working_folders.discard(place / name)
 
@@ -398,19 +386,19 @@ _ADVICE: Final = "rerun its command to finish it"
 
 def mark_unfinished(folder: Path) -> None:
     """Note that more follows, where no report says that all was made."""
-    if not (folder / MANIFEST).exists():
-        write_atomically(folder / UNFINISHED, f"This audit is not finished: {_ADVICE}.\n")
+    if not (folder / layout.MANIFEST).exists():
+        write_atomically(folder / layout.UNFINISHED, f"This audit is not finished: {_ADVICE}.\n")
 
 
 def mark_finished(folder: Path) -> None:
     """Note that all was made."""
-    working_folders.discard(folder / UNFINISHED)
+    working_folders.discard(folder / layout.UNFINISHED)
 
 
 def unfinished_sentences(folder: Path) -> Iterator[str]:
     """What an audit that was stopped did not make, in a sentence each; nothing of one that was not."""
-    parts = [text for place in beside(folder) if (text := _missing_parts(folder, place))]
-    if (folder / UNFINISHED).is_file():
+    parts = [text for place in layout.beside(folder) if (text := _missing_parts(folder, place))]
+    if (folder / layout.UNFINISHED).is_file():
         made = f" ({'; '.join(parts)})" if parts else ""
         yield f"The audit was stopped before its end{made}: {_ADVICE}."
         return

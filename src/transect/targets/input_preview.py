@@ -84,7 +84,6 @@ def _of_processor(
 
 
 def _bytes(values: np.ndarray) -> np.ndarray:
-    """Values from 0 to 1 as bytes."""
     return np.asarray(np.rint(np.clip(values, 0, 1) * 255), dtype=np.uint8)
 
 

@@ -146,11 +146,7 @@ def options_of(kind: type[_O], given: Mapping[str, object], spec: str) -> _O:
         least = known[name].option.least
         if least is not None and isinstance(value, int | float) and not value >= least:
             raise BadInput(f"{spec}: {name}: expected at least {least:g}, got {value:g}")
-    return kind(**{name: _READERS.get(name, _unread)(value) for name, value in stated.items()})
-
-
-def _unread(value: Any) -> Any:
-    return value
+    return kind(**{name: _READERS[name](value) if name in _READERS else value for name, value in stated.items()})
 
 
 def _task(value: object) -> Task:

@@ -105,12 +105,10 @@ def _methods(kind: type) -> list[bytes]:
 
 def _code(code: CodeType) -> list[bytes]:
     """Instructions, names and constants; those of nested functions too, without the addresses of their repr."""
-    constants = [text for value in code.co_consts for text in (_code(value) if _nested(value) else [_value(value)])]
+    constants = [
+        text for value in code.co_consts for text in (_code(value) if isinstance(value, CodeType) else [_value(value)])
+    ]
     return [code.co_code, " ".join(code.co_names).encode(), *constants]
-
-
-def _nested(value: object) -> bool:
-    return isinstance(value, CodeType)
 
 
 def _state(obj: object) -> list[bytes]:

@@ -16,7 +16,7 @@ from transect.errors import FolderOfAnotherSpec, Interrupted
 from transect.generators.faceworld.world import FaceWorld
 from transect.inversion import twin_runs as twins
 from transect.inversion import twins as fitting
-from transect.inversion.twins import latents_of_rows
+from transect.inversion.twins import latents_of_rows, twin
 from transect.marks.records import Marks
 
 SIZE = 48
@@ -141,9 +141,8 @@ def test_pairs_and_pictures_are_a_data_set(done):
 
 def test_a_stopped_run_goes_on_and_ends_the_same(faces, done, tmp_path, monkeypatch):
     """In parts of one photograph and resumed, pictures are the same bit for bit."""
-    monkeypatch.setattr(twins, "PART", 1)
     monkeypatch.setattr("transect.inversion.twins.PART", 1)
-    real, made = twins.twin, []
+    real, made = twin, []
 
     def stopped(*given, **options):
         made.append(1)
@@ -151,7 +150,7 @@ def test_a_stopped_run_goes_on_and_ends_the_same(faces, done, tmp_path, monkeypa
             raise KeyboardInterrupt
         return real(*given, **options)
 
-    monkeypatch.setattr(twins, "twin", stopped)
+    monkeypatch.setattr("transect.inversion.twins.twin", stopped)
     call = {"marks": faces[1], "size": SIZE, "quiet": True}
     with pytest.raises(Interrupted, match="rerun the command to resume"):
         transect.fit_twins(f"folder:{faces[0]}", tmp_path / "run", **call)

@@ -51,8 +51,8 @@ def test_where_answers_are_structured_unless_the_file_says_so(tmp_path, preset, 
 
 def test_every_file_of_the_reference_is_read(tmp_path):
     """The reference has a file for each interface."""
-    page = (ROOT / "docs" / "reference" / "chat-files.md").read_text(encoding="utf-8")
-    files = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    page = (ROOT / "docs" / "reference" / "question-and-chat-files.md").read_text(encoding="utf-8")
+    files = re.findall(r"```toml\n(.*?)```", page.partition("## Chat files")[2], re.DOTALL)
     for number, text in enumerate(files):
         path = tmp_path / f"{number}.toml"
         path.write_text(text, encoding="utf-8")

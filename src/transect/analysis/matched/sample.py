@@ -15,16 +15,7 @@ from numpy.typing import NDArray
 
 from transect.analysis.matched.request import WEIGHTING, Request
 from transect.datasets import features as files
-from transect.designs.matching import (
-    Matching,
-    Sample,
-    in_metric,
-    layered,
-    make_sample,
-    usable_references,
-    weighted,
-    without_reference,
-)
+from transect.designs import matching
 from transect.designs.matching.sample import CALIPER, Metric, absent, in_blocks
 from transect.effects.matched_pairs import proportion_reach
 from transect.effects.outcomes import OUTCOMES
@@ -40,7 +31,7 @@ Moments = tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]
 
 
 def column_notes(
-    features: Float[np.ndarray, "n d"], sample: Sample, names: Sequence[str], moments: tuple[Moments, Moments]
+    features: Float[np.ndarray, "n d"], sample: matching.Sample, names: Sequence[str], moments: tuple[Moments, Moments]
 ) -> list[str]:
     """Notes on columns that are constant, or equal an earlier one by both groups' moments and up to 1,000 images."""
     (mean_a, var_a), (mean_b, var_b) = moments
@@ -88,7 +79,7 @@ def crowded_note(n_covariates: int, n_pairs: int) -> list[str]:
     ]
 
 
-def absence_note(features: Float[np.ndarray, "n d"], sample: Sample) -> list[str]:
+def absence_note(features: Float[np.ndarray, "n d"], sample: matching.Sample) -> list[str]:
     """A note on images without features, such as those whose id the features lack."""
     rows = np.array(sorted(sample.ineligible), dtype=np.int64)
     empty = [row for part in in_blocks(len(rows)) for row in rows[part][np.isnan(features[rows[part]]).all(axis=1)]]
@@ -100,7 +91,7 @@ def absence_note(features: Float[np.ndarray, "n d"], sample: Sample) -> list[str
     return [f"{len(empty)} {have} id in every features file?"]
 
 
-def covariate_separation(covariates: Mapping[str, Float[np.ndarray, " n"]], sample: Sample) -> list[str]:
+def covariate_separation(covariates: Mapping[str, Float[np.ndarray, " n"]], sample: matching.Sample) -> list[str]:
     """A note on covariates that are apart by three standard deviations or more, or constant and different."""
     notes = []
     for name, values in covariates.items():
@@ -177,7 +168,7 @@ class Prepared:
     apart: where the groups separate. outcomes: compared within pairs; no method sees them; reaches: see `pair_outcome`.
     """
 
-    sample: Sample
+    sample: matching.Sample
     names: tuple[str, ...]
     covariates: Mapping[str, Float[np.ndarray, " n"]]
     groups: tuple[str, ...]
@@ -210,9 +201,9 @@ def prepare(request: Request) -> Prepared:
         raise BadInput(f"expected {table.num_rows} rows of features, as in the table, got {len(features)}")
     treatment, groups, labels = _treatment(request)
     metric: Metric = "mahalanobis" if request.method == "mahalanobis" else request.metric
-    original = layered(features, options.layers)
-    flat, dropped = in_metric(original, treatment, metric)
-    sample = make_sample(
+    original = matching.layered(features, options.layers)
+    flat, dropped = matching.in_metric(original, treatment, metric)
+    sample = matching.make_sample(
         flat,
         treatment,
         exact=[files.objects(table, name, "exact") for name in request.exact],
@@ -236,7 +227,7 @@ def prepare(request: Request) -> Prepared:
 def _notes(
     request: Request,
     features: Float[np.ndarray, "n d"],
-    sample: Sample,
+    sample: matching.Sample,
     names: tuple[str, ...],
     covariates: Mapping[str, Float[np.ndarray, " n"]],
     several: bool,
@@ -279,7 +270,7 @@ def _features(request: Request) -> files.Features:
         notes += [features.note] if features.note else []
     if len(blocks) == 1 and weights[0] == 1:
         return files.Features(blocks[0], names[0], " ".join(notes))
-    flat = weighted([layered(block, request.options.layers) for block in blocks], weights)
+    flat = matching.weighted([matching.layered(block, request.options.layers) for block in blocks], weights)
     labels = tuple(name for labels in names for name in labels) if all(names) else ()
     return files.Features(flat, labels, " ".join(notes))
 
@@ -350,7 +341,9 @@ def _second(request: Request) -> Float[np.ndarray, "n e"] | None:
     return features.reshape(len(features), -1)
 
 
-def _with_references(request: Request, sample: Sample) -> tuple[Sample, Bool[np.ndarray, " n"] | None]:
+def _with_references(
+    request: Request, sample: matching.Sample
+) -> tuple[matching.Sample, Bool[np.ndarray, " n"] | None]:
     """Images without a valid reference image leave, where reference images are wanted (Eq. 5)."""
     options = request.options
     if not options.references:
@@ -361,8 +354,8 @@ def _with_references(request: Request, sample: Sample) -> tuple[Sample, Bool[np.
         raise BadInput("--references needs --identity COLUMN: a reference is another image of the same identity")
     table = request.table
     defaults = {name: (files.numbers(table, name, "default"), value) for name, value in options.defaults.items()}
-    usable = usable_references(sample, defaults)
-    reasons = without_reference(sample, usable)
+    usable = matching.usable_references(sample, defaults)
+    reasons = matching.without_reference(sample, usable)
     return replace(sample, ineligible={**reasons, **sample.ineligible}), usable
 
 
@@ -394,7 +387,7 @@ _NO_OVERLAP: Final = 2.0
 """Standard deviations of the logit of propensity that no caliper bridges; the usual one is 0.2."""
 
 
-def nothing_matched(empty: Matching, request: Request, prepared: Prepared) -> str:
+def nothing_matched(empty: matching.Matching, request: Request, prepared: Prepared) -> str:
     """What refused every pair, and what would leave one."""
     reasons = ", ".join(f"{name} {count}" for name, count in empty.refusals.items()) or "there is no treated image"
     apart = f"; {prepared.apart}" if prepared.apart else ""
@@ -411,7 +404,7 @@ def nothing_matched(empty: Matching, request: Request, prepared: Prepared) -> st
     return f"no pair keeps the constraints (refused: {reasons}); relax one of them{apart}"
 
 
-def _least_caliper(empty: Matching, request: Request) -> str:
+def _least_caliper(empty: matching.Matching, request: Request) -> str:
     """The smallest caliper that leaves a pair, in the unit of --caliper, so that it can be given as it stands."""
     least = empty.least_caliper
     if request.method == "propensity":  # its caliper is in standard deviations, converted with a margin for rounding

@@ -240,12 +240,7 @@ _INTERVAL: Final = "95 % interval"
 
 
 def _tenths(share: float) -> str:
-    """A share in per cent."""
     return decimals(100 * share, 1)
-
-
-def _ends_in_words(row: GapComparison) -> str:
-    return row.reason or f"{_tenths(row.low)} to {_tenths(row.high)}"
 
 
 PAIRED: Final[Sequence[Column[GapComparison]]] = (
@@ -255,7 +250,7 @@ PAIRED: Final[Sequence[Column[GapComparison]]] = (
     Column("first's size, %", lambda row: _tenths(row.first), "figure"),
     Column("its size, %", lambda row: _tenths(row.second), "figure"),
     Column("difference", lambda row: _tenths(row.estimate), "figure"),
-    Column(_INTERVAL, _ends_in_words, "figure"),
+    Column(_INTERVAL, lambda row: row.reason or f"{_tenths(row.low)} to {_tenths(row.high)}", "figure"),
     Column("p", "p_adjusted", "p"),
 )
 GAPS: Final[Sequence[Column[RecognizerGap]]] = (

@@ -105,7 +105,6 @@ def size(value: float, unit: str) -> str:
 
 
 def _sizes(finding: Finding) -> str:
-    """The effect in each world."""
     return ", ".join(_size(world, finding.unit) for world in finding.worlds)
 
 
@@ -116,7 +115,6 @@ def _size(world: InWorld, unit: str) -> str:
 
 
 def _agreed(finding: Finding) -> str:
-    """How far the worlds agree in size."""
     return f"worlds differ by less than {stated(finding.margin, finding.unit)}"
 
 

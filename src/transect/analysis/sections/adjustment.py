@@ -46,7 +46,7 @@ from transect.effects.rater_uncertainty import SQUARED, AddedByRaters
 from transect.effects.regression import MEANS_SOURCE, OLS_SOURCE, difference_in_means, ols
 from transect.effects.samples import Labels
 from transect.ratings.perceived_attributes import OF_THE_PICTURE
-from transect.records import Attribute, Effect
+from transect.records import Effect
 from transect.reports.records import Figure, Section, Table
 from transect.reports.wording import short_name
 from transect.runs.wording import counted
@@ -130,7 +130,10 @@ def _with_coefficients(
     raters: rater_uncertainty.Raters | None,
 ) -> Section:
     """The section with the published coefficients of what raters saw."""
-    levels = _levels(answers.known, columns)
+    # Other columns, as mean ratings, keep their values or are cut in three.
+    levels = {
+        name: list(answers.known[name].levels) for name, values in columns.items() if named(answers.known, name, values)
+    }
     fit = balakrishnan(
         answers.errors,
         columns,
@@ -160,13 +163,6 @@ def _left_out(answers: Answers) -> list[str]:
     if answers.covariates or not names:
         return []
     return [f"Not adjusted for {' and '.join(names)}, which raters say of the picture; name it with --covariate."]
-
-
-def _levels(
-    attributes: Mapping[str, Attribute], columns: Mapping[str, Float[np.ndarray, " _"]]
-) -> dict[str, list[str]]:
-    """Named levels where values are levels; other columns, as mean ratings, keep their values or are cut in three."""
-    return {name: list(attributes[name].levels) for name, values in columns.items() if named(attributes, name, values)}
 
 
 def _with_raters(fit: CoefficientTable, more: AddedByRaters | None) -> Float[np.ndarray, " k"] | None:

@@ -9,6 +9,7 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from transect.analysis.findings import Findings
 from transect.analysis.sections.answers import point, table, with_ends, words
 from transect.analysis.sections.places import RunFindings, placed
 from transect.effects.clusters import by_person, clusters_of, people_with
@@ -21,6 +22,7 @@ from transect.effects.samples import Measure
 from transect.records import Attribute, Design
 from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
 
+_Answered = tuple[Measure, Float[np.ndarray, " ..."]]
 FEWEST_LEVELS: Final = 3
 _TEXT: Final = (
     "A band contains the whole true curve with 95 % confidence. It is wider than intervals of each level alone: six "
@@ -67,15 +69,15 @@ def run_sections(about: RunFindings) -> list[Section]:
         return []
     answered = [(outcome.measure, outcome.values) for outcome in study.answered]
     who = next((clusters_of(outcome.people) for outcome in study.answered), None)
-    shown = study.spec.name, study.design, study.attributes, answered, who
-    return [*sections(*shown), *changing_sections(*shown)]
+    curves = sections(study.spec.name, study.design, study.attributes, answered, who)
+    return [*curves, *_changing(study, answered, who)]
 
 
 def sections(
     study: str,
     design: Design,
     attributes: Mapping[str, Attribute],
-    answered: Sequence[tuple[Measure, Float[np.ndarray, ...]]],
+    answered: Sequence[_Answered],
     who: Int[np.ndarray, " n"] | None = None,
 ) -> list[Section]:
     """The section of one experiment; none where no ordered attribute has three levels."""
@@ -172,20 +174,15 @@ _PEOPLE: Final = (
 )
 
 
-def changing_sections(
-    study: str,
-    design: Design,
-    attributes: Mapping[str, Attribute],
-    answered: Sequence[tuple[Measure, Float[np.ndarray, ...]]],
-    who: Int[np.ndarray, " n"] | None = None,
-) -> list[Section]:
+def _changing(study: Findings, answered: Sequence[_Answered], who: Int[np.ndarray, " n"] | None) -> list[Section]:
     """The section of one experiment; none where no outcome is a yes or no that is tested."""
+    design = study.design
     several = any(design.n_cells > len(levels) for levels in design.levels.values())
     what = "photographs" if who is not None else "pairs" if several else "subjects"
     more = [_PEOPLE] if who is not None else [_PAIRS] if several else []
     tables = []
     for measure, values in answered:
-        found = changes(values, design, attributes, who=who) if measure.is_binary and measure.tested else ()
+        found = changes(values, design, study.attributes, who=who) if measure.is_binary and measure.tested else ()
         if found:
             tables.append(_table(found, f"{measure.outcome} of {measure.target}", what))
     if not tables:
@@ -193,8 +190,8 @@ def changing_sections(
     return [
         Section(
             key="changes",
-            study=study,
-            title=f"Changes in both directions: {words(study)}",
+            study=study.spec.name,
+            title=f"Changes in both directions: {words(study.spec.name)}",
             text=[*_CHANGING_TEXT, *more],
             tables=tables,
             sources=list(CHANGES_SOURCES),

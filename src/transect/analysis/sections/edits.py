@@ -247,7 +247,6 @@ class _Counted(NamedTuple):
 
 
 def _edit_failures_levels(design: Design, attributes: Mapping[str, Attribute], images: int) -> Iterator[Group]:
-    """The images of each level of each varied attribute."""
     cells = design.cells()
     for name, values in design.levels.items():
         for value in values:

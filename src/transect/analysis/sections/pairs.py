@@ -121,7 +121,6 @@ def _rankings(each: PairFigures, ranking: PairRanking) -> Iterator[Table]:
 
 
 def _drawn(each: PairFigures, ranking: PairRanking) -> Iterator[Figure]:
-    """The strengths, where there are any."""
     if not math.isfinite(ranking.strengths[-1].estimate):
         return
     points = [

@@ -166,10 +166,6 @@ def _title(effect: Effect) -> str:
     return f"{words(effect.name)}, {effect.outcome} of {effect.target}"
 
 
-def _unit(effect: Effect) -> Unit:
-    return "points" if effect.unit == "proportion" else "number"
-
-
 def _moved(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> Table:
     heads = [("effect", "text"), ("images", "text")]
     for name in ("estimate", "low", "high"):
@@ -180,7 +176,7 @@ def _moved(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> Table:
         for name, e in zip(names, effects, strict=True):
             cells: list[float | None] = []
             for value in (e.estimate, e.low, e.high):
-                cells += [value, None] if _unit(e) == "points" else [None, value]
+                cells += [value, None] if e.unit == "proportion" else [None, value]
             rows.append([_title(e), _called(name), *cells, e.n_subjects, e.n_images, e.reason])
     return table("Every effect after each step", heads, rows)
 

@@ -175,7 +175,6 @@ def _headline(compared: Sequence[_Compared], matched: Matched | None) -> list[st
 
 
 def _said(each: _Compared, matched: Matched | None) -> str:
-    """A finding in words."""
     shown, counted = ("images of one subject", "subjects") if matched is None else ("matched people", "pairs")
     share, found = each.found.share, each.found
     decided = round((found.second.estimate + found.first.estimate) * found.subjects)

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.effects import clusters
+from transect.effects.contrasts import known_mean
 from transect.effects.intervals import wilson_clustered
 from transect.effects.prediction_powered import SOURCES as PREDICTION_POWERED
 from transect.effects.prediction_powered import PredictionPowered, ppi_difference, ppi_mean
@@ -73,7 +74,7 @@ def corrected_effects(
 ) -> Iterator[tuple[float, PredictionPowered]]:
     """Of each later level against the first, the judge's and people's; any text may equally have been coded."""
     each = [_powered(codes.take(levels == level)) for level in range(count)]
-    rates = [_mean(codes.judge[levels == level]) for level in range(count)]
+    rates = [known_mean(codes.judge[levels == level]) for level in range(count)]
     for level in range(1, count):
         yield rates[level] - rates[0], ppi_difference(each[0], each[level])
 
@@ -88,11 +89,6 @@ def figure_of(found: PredictionPowered) -> Figure:
 def _powered(codes: Codes) -> PredictionPowered:
     coded, judged = codes.take(codes.both), codes.take(np.isfinite(codes.judge) & ~np.isfinite(codes.people))
     return ppi_mean(coded.people, coded.judge, judged.judge, subjects=coded.subjects, subjects_unrated=judged.subjects)
-
-
-def _mean(values: Float[np.ndarray, " n"]) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else math.nan
 
 
 def _by_subject(codes: Codes) -> Float[np.ndarray, "s 4"]:

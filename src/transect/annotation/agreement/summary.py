@@ -9,14 +9,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float
 
-from transect.annotation.agreement.coefficients import (
-    DawidSkene,
-    dawid_skene,
-    krippendorff_alpha,
-    percent_agreement,
-    rater_reliability,
-    spread,
-)
+from transect.annotation.agreement import coefficients
 from transect.annotation.agreement.numbers import (
     Agreement,
     LatentLevels,
@@ -166,10 +159,10 @@ def _question(
     valued = table._replace(ratings=valued_as(table.ratings, values))
     number = {person: place for place, person in enumerate(dict.fromkeys(people.values()))}
     subjects = [number[people[study, first]] for study, first, _ in table.units]
-    alpha = krippendorff_alpha(valued.ratings, question.scale, subjects=subjects)
-    spreads = spread(valued.ratings, values.min(), values.max())
+    alpha = coefficients.krippendorff_alpha(valued.ratings, question.scale, subjects=subjects)
+    spreads = coefficients.spread(valued.ratings, values.min(), values.max())
     known = spreads[np.isfinite(spreads) & (question.scale != "nominal")]
-    latent = dawid_skene(table.ratings, len(question.levels))
+    latent = coefficients.dawid_skene(table.ratings, len(question.levels))
     counted = [answer for answer in answers if answer.question == question.name and not answer.excluded]
     step = float(np.ptp(values) / (len(np.unique(values)) - 1))
     return QuestionAgreement(
@@ -179,7 +172,7 @@ def _question(
         raters=len(table.raters),
         answers=int(np.isfinite(table.ratings).sum()),
         cannot_tell=sum(answer.value is None for answer in counted),
-        percent_agreement=percent_agreement(table.ratings),
+        percent_agreement=coefficients.percent_agreement(table.ratings),
         alpha=alpha.value,
         alpha_low=alpha.low,
         alpha_high=alpha.high,
@@ -200,7 +193,7 @@ def valued_as(
     return np.where(known, values[np.where(known, ratings, 0).astype(np.int64)], np.nan)
 
 
-def _latent(table: Matrix, latent: DawidSkene, levels: int) -> LatentLevels:
+def _latent(table: Matrix, latent: coefficients.DawidSkene, levels: int) -> LatentLevels:
     ratings, level = table.ratings, latent.level
     counts = np.stack([(ratings == number).sum(axis=1) for number in range(levels)], axis=1)
     several = counts.sum(axis=1) >= _VIEWS
@@ -226,10 +219,10 @@ def _repeats(answers: list[Row], name: str) -> list[bool]:
 
 
 def _raters(
-    table: Matrix, latent: DawidSkene, valued: Float[np.ndarray, "units raters"] | None, step: float
+    table: Matrix, latent: coefficients.DawidSkene, valued: Float[np.ndarray, "units raters"] | None, step: float
 ) -> tuple[RaterFigures, ...]:
     """Each rater's figures. valued: answers as numbers, None for levels in no order; step: between adjacent levels."""
-    each = rater_reliability(table.ratings if valued is None else valued)
+    each = coefficients.rater_reliability(table.ratings if valued is None else valued)
     several = np.isfinite(table.ratings).sum(axis=1) >= _VIEWS
     counted = np.where(several[:, None], table.ratings, np.nan)
     return tuple(
@@ -244,7 +237,7 @@ def _raters(
     )
 
 
-def _right(answers: Float[np.ndarray, " units"], latent: DawidSkene) -> float:
+def _right(answers: Float[np.ndarray, " units"], latent: coefficients.DawidSkene) -> float:
     rows = np.flatnonzero(np.isfinite(answers))
     return float(latent.shares[rows, answers[rows].astype(np.int64)].mean()) if len(rows) else math.nan
 

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.designs.matching.sample import SAME_IDENTITY, SECOND, Matching, Sample, in_blocks
-from transect.designs.matching.search import CONSTRAINTS, Candidates, Search, allowed, distances, explain
+from transect.designs.matching.sample import SAME_IDENTITY, SECOND, Columns, Matching, Rows, Sample, in_blocks
+from transect.designs.matching.search import CONSTRAINTS, Candidates, Prices, Search, allowed, distances, explain
 from transect.errors import BadInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class _Queue:
         short = open_[left <= max(self.listed.shape[1] // 4, np.quantile(left, _SHARE))]
         return np.union1d(self.rows[short], [row])
 
-    def _search_many(self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]) -> Candidates:
+    def _search_many(self, rows: Rows, columns: Columns) -> Candidates:
         """New lists by lower bounds; a row whose first candidate is not below its reach is tied."""
         nearest = self.search.nearest(rows, columns, self.listed.shape[1])
         some = nearest.columns[:, 0] >= 0
@@ -148,7 +148,7 @@ class _Queue:
             self.known.pop(place, None)
         return nearest
 
-    def _search_one(self, row: int, columns: Int[np.ndarray, " b"]) -> None:
+    def _search_one(self, row: int, columns: Columns) -> None:
         """The row's nearest free columns by exact distances to all, which orders ties."""
         place = int(self.place[row])
         near, distance = self.search.every(row, columns)
@@ -197,12 +197,7 @@ class ApproximateSearch(Search):
         return float(np.concatenate(hits).mean()) if sum(map(len, hits)) else float("nan")
 
     def _search_stratum(
-        self,
-        candidates: Candidates,
-        places: Int[np.ndarray, " m"],
-        rows: Int[np.ndarray, " m"],
-        inside: Int[np.ndarray, " b"],
-        prices: Float[np.ndarray, " n"] | None,
+        self, candidates: Candidates, places: Rows, rows: Rows, inside: Columns, prices: Prices
     ) -> None:
         if len(inside) <= _FEW or prices is not None:
             super()._search_stratum(candidates, places, rows, inside, prices)
@@ -211,7 +206,7 @@ class ApproximateSearch(Search):
         for part in in_blocks(len(rows), self.block_rows):
             self._fill_from_index(candidates, places[part], rows[part], inside, index)
 
-    def _index_of(self, inside: Int[np.ndarray, " b"]) -> faiss.IndexIVFFlat:
+    def _index_of(self, inside: Columns) -> faiss.IndexIVFFlat:
         """The stratum's index less the columns that are used up; a new one where under half of its columns are left."""
         stratum = int(self.sample.exact[inside[0]])
         wanted = np.zeros(len(self.sample), dtype=bool)
@@ -226,7 +221,7 @@ class ApproximateSearch(Search):
             held.members[gone] = False
         return held.index
 
-    def _index(self, inside: Int[np.ndarray, " b"]) -> faiss.IndexIVFFlat:
+    def _index(self, inside: Columns) -> faiss.IndexIVFFlat:
         """The inverted file of some columns; its cells are learned from evenly spaced ones: always the same."""
         width = self.sample.features.shape[1]
         cells = int(2 * np.sqrt(len(inside)))
@@ -239,12 +234,7 @@ class ApproximateSearch(Search):
         return index
 
     def _fill_from_index(
-        self,
-        candidates: Candidates,
-        places: Int[np.ndarray, " m"],
-        rows: Int[np.ndarray, " m"],
-        inside: Int[np.ndarray, " b"],
-        index: faiss.IndexIVFFlat,
+        self, candidates: Candidates, places: Rows, rows: Rows, inside: Columns, index: faiss.IndexIVFFlat
     ) -> None:
         """Candidates of some rows; those that find too few look again into more cells, at last into all of them."""
         k = candidates.columns.shape[1]
@@ -259,12 +249,7 @@ class ApproximateSearch(Search):
             index.nprobe, fetch = min(_WIDER * index.nprobe, index.nlist), min(_WIDER * fetch, _MOST_FETCHED)
 
     def _take(
-        self,
-        candidates: Candidates,
-        places: Int[np.ndarray, " m"],
-        rows: Int[np.ndarray, " m"],
-        inside: Int[np.ndarray, " b"],
-        positions: Int[np.ndarray, "m f"],
+        self, candidates: Candidates, places: Rows, rows: Rows, inside: Columns, positions: Int[np.ndarray, "m f"]
     ) -> Int[np.ndarray, " m"]:
         """Candidates among the columns that the index names; returns how many keep all constraints but the caliper."""
         k = candidates.columns.shape[1]

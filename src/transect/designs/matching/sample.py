@@ -18,6 +18,9 @@ from transect.errors import BadInput
 
 Layers = Literal["flatten", "average"]
 Metric = Literal["euclidean", "standardized", "mahalanobis"]
+Rows = Int[np.ndarray, " m"]
+Columns = Int[np.ndarray, " b"]
+"""Controls, which are searched for the rows."""
 
 _MOST_COLUMNS: Final = 4096
 _ROUNDING: Final = 1e-10

@@ -11,13 +11,13 @@ Why has a treated image no partner? One reason each, so that pairs and refusals 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transect.designs.matching import sample as sampling
-from transect.designs.matching.sample import Sample, in_blocks
+from transect.designs.matching.sample import Columns, Rows, Sample, in_blocks
 
 _SAFETY: Final = 16.0
 """Standard errors of a rounded sum allowed for: roundings add up like a random walk (Higham and Mary 2019)."""
@@ -27,7 +27,7 @@ _SAFETY: Final = 16.0
 class Space:
     """Features centred at their mean and scaled so that no norm exceeds 1, read block by block."""
 
-    def __init__(self, features: Float[np.ndarray, "n d"], rows: Int[np.ndarray, " m"], double: bool) -> None:
+    def __init__(self, features: Float[np.ndarray, "n d"], rows: Rows, double: bool) -> None:
         """rows: the images that will be asked for. double: multiply in float64 instead of float32."""
         self.features, self.double = features, double
         size = max(1, (1 << 23) // features.shape[1])
@@ -38,7 +38,7 @@ class Space:
         self.unit = float(np.finfo(np.float64 if double else np.float32).eps)
         self.margin = self.unit * (2 * _SAFETY * np.sqrt(features.shape[1]) + 8)
 
-    def block(self, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:
+    def block(self, rows: Rows) -> Float[np.ndarray, "m d"]:
         """Centred and scaled features of some images."""
         kind = np.float64 if self.double else np.float32
         values: np.ndarray = np.array(self.features[rows], dtype=kind)
@@ -74,6 +74,8 @@ CONSTRAINTS: Final = (
 )
 """The order in which constraints are asked; a refusal names the first that leaves no control."""
 
+Prices: TypeAlias = Float[np.ndarray, " n"] | None
+"""What a column costs beside its distance."""
 LIST_LENGTH: Final = 64
 """Candidates that a search keeps for each row."""
 
@@ -110,9 +112,7 @@ class Candidates:
         )
 
 
-def distances(
-    features: Float[np.ndarray, "n d"], rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " m"]
-) -> Float[np.ndarray, " m"]:
+def distances(features: Float[np.ndarray, "n d"], rows: Rows, columns: Rows) -> Float[np.ndarray, " m"]:
     """Euclidean distance of each pair (rows[i], columns[i]), in float64, the same whatever else is asked.
 
     >>> distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([0]), np.array([1]))
@@ -127,7 +127,7 @@ def distances(
     return lengths
 
 
-def allowed(sample: Sample, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " m"]) -> Bool[np.ndarray, " m"]:
+def allowed(sample: Sample, rows: Rows, columns: Rows) -> Bool[np.ndarray, " m"]:
     """Which pairs (rows[i], columns[i]) keep every constraint but the caliper, decided in float64.
 
     >>> two = sampling.make_sample(np.array([[0.0], [1.0], [2.0]]), [1.0, 0.0, 0.0], exact=[["x", "y", "x"]])
@@ -158,7 +158,7 @@ class Search:
         self.block_rows = max(1, min(_BLOCK_ROWS, _BLOCK_ELEMENTS // width))
         self.block_columns = max(1, min(_BLOCK_COLUMNS, _BLOCK_ELEMENTS // width))
 
-    def measure(self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+    def measure(self, rows: Rows, columns: Rows) -> Float[np.ndarray, " m"]:
         """Distance of each pair (rows[i], columns[i]), inf where it breaks a constraint or the caliper."""
         lengths = np.full(len(rows), np.inf)
         permitted = np.flatnonzero(allowed(self.sample, rows, columns))
@@ -166,19 +166,13 @@ class Search:
         lengths[lengths > self.caliper] = np.inf
         return lengths
 
-    def every(self, row: int, columns: Int[np.ndarray, " b"]) -> tuple[Int[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    def every(self, row: int, columns: Columns) -> tuple[Int[np.ndarray, " k"], Float[np.ndarray, " k"]]:
         """Every allowed column of one row in the order of distance, ties by position; and the distances."""
         lengths = self.measure(np.full(len(columns), row), columns)
         order = np.lexsort((columns, lengths))[: int(np.isfinite(lengths).sum())]
         return columns[order], lengths[order]
 
-    def nearest(
-        self,
-        rows: Int[np.ndarray, " m"],
-        columns: Int[np.ndarray, " b"],
-        k: int,
-        prices: Float[np.ndarray, " n"] | None = None,
-    ) -> Candidates:
+    def nearest(self, rows: Rows, columns: Columns, k: int, prices: Prices = None) -> Candidates:
         """The k nearest allowed columns of eligible rows; prices: what a column costs beside its distance."""
         candidates = Candidates.none(len(rows), k)
         strata = self.sample.exact[columns]
@@ -192,12 +186,7 @@ class Search:
         return candidates
 
     def _search_stratum(
-        self,
-        candidates: Candidates,
-        places: Int[np.ndarray, " m"],
-        rows: Int[np.ndarray, " m"],
-        inside: Int[np.ndarray, " b"],
-        prices: Float[np.ndarray, " n"] | None,
+        self, candidates: Candidates, places: Rows, rows: Rows, inside: Columns, prices: Prices
     ) -> None:
         """Candidates of the rows of one stratum among its columns, written to their places."""
         k = candidates.columns.shape[1]
@@ -210,7 +199,7 @@ class Search:
             candidates.columns[some] = np.where(np.isfinite(bounds[:, :k]), inside[positions[:, :k]], -1)
 
     def _lowest(
-        self, rows: Int[np.ndarray, " m"], inside: Int[np.ndarray, " b"], k: int, prices: np.ndarray | None
+        self, rows: Rows, inside: Columns, k: int, prices: Prices
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The k lowest bounds of each row with their positions, the counts by constraint, and the nearest of all."""
         best, position = np.full((len(rows), k), np.inf), np.zeros((len(rows), k), dtype=np.int64)
@@ -236,16 +225,11 @@ class Search:
             best, position = np.take_along_axis(values, chosen, axis=1), np.take_along_axis(places, chosen, axis=1)
         return best, position, remaining, near
 
-    def _too_close_in_dose(
-        self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
-    ) -> Bool[np.ndarray, "m b"]:
-        """Pairs whose doses do not differ by the gap."""
+    def _too_close_in_dose(self, rows: Rows, columns: Columns) -> Bool[np.ndarray, "m b"]:
         dose = self.sample.treatment
         return np.asarray(dose[rows][:, None] - dose[columns] < self.sample.dose_gap)
 
-    def _forbid(
-        self, bounds: Float[np.ndarray, "m b"], rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
-    ) -> Int[np.ndarray, "m c"]:
+    def _forbid(self, bounds: Float[np.ndarray, "m b"], rows: Rows, columns: Columns) -> Int[np.ndarray, "m c"]:
         """Sets what breaks a constraint to inf; counts what is left after each of CONSTRAINTS."""
         sample, left = self.sample, np.full((len(rows), len(CONSTRAINTS)), len(columns))
         masks: dict[str, np.ndarray] = {}
@@ -273,7 +257,7 @@ def _lowest_in(bounds: Float[np.ndarray, "m b"], k: int) -> Int[np.ndarray, "m j
 
 
 def explain(
-    sample: Sample, search: Search, first: Candidates, a: Int[np.ndarray, " m"], b: Int[np.ndarray, " m"]
+    sample: Sample, search: Search, first: Candidates, a: Rows, b: Rows
 ) -> tuple[dict[int, str], dict[int, tuple[int, float]], float]:
     """Reasons by treated image, its nearest control of the stratum, and the least caliper that would not refuse all.
     first: the candidates of `sample.rows` among all columns. The reason is the first of CONSTRAINTS that leaves no

@@ -11,18 +11,10 @@ from typing import Final
 import pyarrow as pa
 
 from transect.errors import BadInput
+from transect.reports import wording
 from transect.reports.document import rounded
 from transect.reports.entries import EffectEntry, EstimatedEntry, JsonObject
 from transect.reports.results import RateEntry, Results, read
-from transect.reports.wording import (
-    correction_name,
-    effect_numbers,
-    outcome_meaning,
-    outcome_words,
-    rate_style,
-    settings_of,
-    unit_words,
-)
 from transect.runs.folder import slug
 from transect.runs.json_records import loads
 from transect.runs.wording import spaced
@@ -88,7 +80,7 @@ def target_rows(results: Results) -> list[list[str]]:
 def setting_rows(results: Results) -> list[list[str]]:
     """A row of texts for each setting with which a target was asked: the target, the setting and its value."""
     targets = {t.name: t for s in results.studies for t in s.targets}.values()
-    return [[t.name, words, value] for t in targets for words, value, _ in settings_of(t.description)]
+    return [[t.name, words, value] for t in targets for words, value, _ in wording.settings_of(t.description)]
 
 
 def attribute_rows(results: Results, *counts: str) -> list[list[str]]:
@@ -103,12 +95,12 @@ def attribute_rows(results: Results, *counts: str) -> list[list[str]]:
 
 def outcome(row: EstimatedEntry | RateEntry, results: Results) -> str:
     """What was counted, as "miss rate"."""
-    return outcome_words(row.outcome, row.unit.partition(" per ")[0], _task(row, results))
+    return wording.outcome_words(row.outcome, row.unit.partition(" per ")[0], _task(row, results))
 
 
 def meanings(rows: Iterable[RateEntry], results: Results) -> list[str]:
     """What each outcome of some rates counts, a sentence each."""
-    found = {outcome(row, results): outcome_meaning(row.outcome, _task(row, results)) for row in rows}
+    found = {outcome(row, results): wording.outcome_meaning(row.outcome, _task(row, results)) for row in rows}
     return [f"{name.capitalize()}: {meaning or 'an outcome of the user'}." for name, meaning in found.items()]
 
 
@@ -128,20 +120,20 @@ def effect_headings(results: Results) -> list[str]:
 
 def effect_cells(row: EffectEntry, results: Results) -> list[str]:
     """An effect as a row of texts."""
-    estimate, ends, p = effect_numbers(row)
+    estimate, ends, p = wording.effect_numbers(row)
     named = [spaced(row.name), row.target, outcome(row, results)]
-    return [*named, estimate, ends, unit_words(row.unit), p, f"{row.n_subjects:,}"]
+    return [*named, estimate, ends, wording.unit_words(row.unit), p, f"{row.n_subjects:,}"]
 
 
 def tests(results: Results) -> str:
     """How p was adjusted, and over how many tests."""
     family = results.family
-    return f"p is adjusted by {correction_name(family.method)} over {family.size:,} tests."
+    return f"p is adjusted by {wording.correction_name(family.method)} over {family.size:,} tests."
 
 
 def rate_numbers(row: RateEntry) -> tuple[str, str]:
     """A rate and its interval as texts; shares in per cent."""
-    style = rate_style(row.unit)
+    style = wording.rate_style(row.unit)
     if row.rate is None:
         return "not estimable", "–"
     ends = "no interval"

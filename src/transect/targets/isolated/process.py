@@ -20,18 +20,7 @@ from transect.engines.workers import end_with_parent
 from transect.errors import TransectError
 from transect.protocols import RepeatsCanaries, Target
 from transect.records import Predictions, Task
-from transect.targets.capabilities import (
-    answers_in_words,
-    box_convention_of,
-    describe,
-    has_coded_texts,
-    is_metered,
-    labels_of,
-    patience_of,
-    positive_of,
-    threshold_of,
-    wants_landmarks,
-)
+from transect.targets import capabilities
 from transect.targets.guard import reason_of
 from transect.targets.isolated.target import CALL, Header, answer_message, images_of, receive, send
 from transect.targets.model import ModelTarget
@@ -83,21 +72,21 @@ def _attempt(work: Callable[[], Target]) -> tuple[Target | None, Header]:
 
 
 def _facts(target: Target) -> Header:
-    convention = box_convention_of(target)
+    convention = capabilities.box_convention_of(target)
     return {
         "name": target.name,
         "task": str(Task(target.task)),
-        "labels": list(labels_of(target)),
-        "threshold": threshold_of(target),
-        "positive": positive_of(target),
-        "patience": patience_of(target),
-        "wants_landmarks": wants_landmarks(target),
+        "labels": list(capabilities.labels_of(target)),
+        "threshold": capabilities.threshold_of(target),
+        "positive": capabilities.positive_of(target),
+        "patience": capabilities.patience_of(target),
+        "wants_landmarks": capabilities.wants_landmarks(target),
         "box_convention": None if convention is None else astuple(convention),
-        "description": describe(target),
-        "own_process": not (is_metered(target) or isinstance(target, RepeatsCanaries)),
+        "description": capabilities.describe(target),
+        "own_process": not (capabilities.is_metered(target) or isinstance(target, RepeatsCanaries)),
         "model": isinstance(target, ModelTarget),
-        "in_words": answers_in_words(target),
-        "coded": has_coded_texts(target),
+        "in_words": capabilities.answers_in_words(target),
+        "coded": capabilities.has_coded_texts(target),
     }
 
 

@@ -23,17 +23,7 @@ import numpy as np
 from transect.errors import BadInput
 from transect.runs.byte_cache import ByteCache
 from transect.spoken_answers import Ask, End, Pixels, Spoken
-from transect.targets.hf.loading import (
-    ModelFolder,
-    NetworkOptions,
-    checked_processor,
-    library,
-    load_network,
-    load_saved,
-    model_facts,
-    open_folder,
-    quiet,
-)
+from transect.targets.hf import loading
 from transect.targets.kinds import Kind
 from transect.targets.python_objects import array_digest
 from transect.targets.settings import DEVICE
@@ -78,7 +68,7 @@ def load(folder: str | Path, options: Options = _USUAL, *, dtype: str = "float32
     if batch < 1:
         raise BadInput(f"batch: expected at least 1 ask, got {batch}")
     model = opened(argument, options.device, dtype)
-    with quiet(argument, "vlm"):
+    with loading.quiet(argument, "vlm"):
         return LocalSpeaker(f"{KIND.prefix}:{Path(argument).name}", argument, model, batch)
 
 
@@ -122,7 +112,7 @@ class LocalSpeaker:
         for images in shown:
             self.check_takes(len(images))
         found: list[list[Spoken]] = []
-        with self._lock, quiet(self._folder, "vlm"), torch.inference_mode():
+        with self._lock, loading.quiet(self._folder, "vlm"), torch.inference_mode():
             for start in range(0, len(shown), _IMAGES_AT_ONCE):
                 part = slice(start, start + _IMAGES_AT_ONCE)
                 try:
@@ -232,7 +222,7 @@ class LocalSpeaker:
         import torch
 
         pictures = (list(_made_up()) * max(images, 1))[:images]
-        with self._lock, quiet(self._folder, "vlm"), torch.inference_mode():
+        with self._lock, loading.quiet(self._folder, "vlm"), torch.inference_mode():
             try:
                 self._answers.first_logits([self._prompts.of(array_digest(*pictures), pictures, "", _PROBE)])
             except Exception as error:
@@ -277,9 +267,9 @@ class Opened:
 
 def opened(argument: str, device: str, dtype: str) -> Opened:
     """The model of a folder. Raises MissingExtra and BadInput as `local.load` says."""
-    options = NetworkOptions(device=device, dtype=dtype)
-    folder = open_folder(argument, scheme="vlm")
-    with quiet(argument, "vlm"):
+    options = loading.NetworkOptions(device=device, dtype=dtype)
+    folder = loading.open_folder(argument, scheme="vlm")
+    with loading.quiet(argument, "vlm"):
         auto = importlib.import_module("transformers.models.auto.modeling_auto")
         if folder.model_type not in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
             raise BadInput(
@@ -287,22 +277,22 @@ def opened(argument: str, device: str, dtype: str) -> Opened:
                 f"{folder.model_type!r}: use another, or a newer Transformers"
             )
         processor = _processor(folder)
-        network, _ = load_network(folder, "AutoModelForImageTextToText", "an image-text-to-text model", options)
+        network, _ = loading.load_network(folder, "AutoModelForImageTextToText", "an image-text-to-text model", options)
         _settle(folder.path, network, processor.tokenizer)
         facts = _facts(folder, options, processor)
     longest = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     return Opened(network, processor, longest, facts)
 
 
-def _processor(folder: ModelFolder) -> Any:
+def _processor(folder: loading.ModelFolder) -> Any:
     if not any((folder.path / name).is_file() for name in _PROCESSOR):
         files = " or ".join(_PROCESSOR)
         raise BadInput(f"model folder {folder.path}: no processor ({files}); save it there with save_pretrained")
-    processor = load_saved(folder, "AutoProcessor", "the model's processor")
+    processor = loading.load_saved(folder, "AutoProcessor", "the model's processor")
     missing = [part for part in ("tokenizer", "image_processor") if getattr(processor, part, None) is None]
     if missing:
         raise BadInput(f"model folder {folder.path}: no {' and no '.join(missing)}; save it with save_pretrained")
-    checked_processor(folder, processor.image_processor)
+    loading.checked_processor(folder, processor.image_processor)
     if not getattr(processor, "chat_template", None):
         raise BadInput(
             f"model folder {folder.path}: found no chat template (chat_template.jinja): add it, or use a "
@@ -324,7 +314,7 @@ def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
         raise BadInput(f"model folder {folder}: no token ends an answer: add eos_token_id to generation_config.json")
     ends = [ends] if isinstance(ends, int) else list(ends)
     stated_pad = tokenizer.pad_token_id if stated.pad_token_id is None else stated.pad_token_id
-    network.generation_config = library().GenerationConfig(
+    network.generation_config = loading.library().GenerationConfig(
         do_sample=False,
         num_beams=1,
         bos_token_id=stated.bos_token_id,
@@ -334,10 +324,10 @@ def _settle(folder: Path, network: Any, tokenizer: Any) -> None:
     )
 
 
-def _facts(folder: ModelFolder, options: NetworkOptions, processor: Any) -> dict[str, object]:
+def _facts(folder: loading.ModelFolder, options: loading.NetworkOptions, processor: Any) -> dict[str, object]:
     import tokenizers
 
-    facts = model_facts(folder, options, None)
+    facts = loading.model_facts(folder, options, None)
     return {
         **facts,
         "library": f"{facts['library']}, Tokenizers {tokenizers.__version__}",

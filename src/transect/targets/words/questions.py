@@ -11,7 +11,7 @@ A question has a kind, which says what an answer is:
 | pair | of two images the first or the second, or neither | 0 or 1 as the caller numbers the images; 2 neither |
 
 A file has one `[[question]]` table per question, and above them what counts for all: `title`, `version`, `system`,
-`sources`, `may_be_used_for` and `may_not_be_used_for`. See docs/reference/question-files.md for every key.
+`sources`, `may_be_used_for` and `may_not_be_used_for`. See docs/reference/question-and-chat-files.md for every key.
 """
 
 from __future__ import annotations
