@@ -267,7 +267,7 @@ def _check_rows_alone(generator: Generator, latents: Latents, images: Images) ->
         _broken("order", "images in the order of the latents", "other images for reversed latents")
     for row in rows:
         if not np.array_equal(_render(generator, latents.take(rows[row : row + 1])).pixels[0], images.pixels[row]):
-            _broken("batch invariance", "bitwise the same image alone and in a batch", f"another (seed {row})")
+            _broken("batch invariance", "bitwise the same image alone and in a batch", f"a different one (seed {row})")
     if len({picture.tobytes() for picture in images.pixels}) < len(images):
         _broken("subjects look different", "another image for another seed", "the same image twice")
 

@@ -55,7 +55,7 @@ def test_files_that_hold_no_directions(change, message, tmp_path):
     for name, value in change.items():
         (arrays if name in arrays else facts)[name] = value
     save_file(arrays, path, {**metadata, "directions": json.dumps([facts])})
-    with pytest.raises(BadInput, match=rf"expected a file of directions, found another .*{message}"):
+    with pytest.raises(BadInput, match=rf"expected a file of directions, found something else .*{message}"):
         read_directions(path)
 
 

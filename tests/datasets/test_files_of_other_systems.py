@@ -57,7 +57,7 @@ def test_names_that_another_system_wrote_are_found(tmp_path, stored, named):
     [
         ("1.JPG", "1.jpg", "1.JPG: upper and lower case differ"),
         ("1.png", "1.jpg", "1.png: the suffix differs"),
-        ("1.png", r"D:\else\7.png", "a path of another machine"),
+        ("1.png", r"D:\else\7.png", "a path from a different machine"),
     ],
 )
 def test_a_name_that_is_near_is_said_and_its_row_counted(tmp_path, stored, named, difference):

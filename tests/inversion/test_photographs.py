@@ -143,7 +143,7 @@ def test_files_of_others_are_refused(files, tmp_path):
     )
     refused("expected inverted photographs, got 2 that failed", values=np.full_like(codes, np.nan))
     refused(r"expected space w with 8 coordinates, got w\+ with 28", values=np.zeros((2, 4, 7), np.float32))
-    refused("expected latents of an inversion, found another", content=(files / "g.safetensors").read_bytes())
+    refused("expected latents of an inversion, found something else", content=(files / "g.safetensors").read_bytes())
     save_arrays({"codes": codes}, path, {"kind": "transect.latents", "ids": '{"a": 1}', "space": "w+"})
     refused("ids must be texts", content=path.read_bytes())
 

@@ -70,7 +70,7 @@ def test_damaged_results_are_a_row_that_says_so(folder, tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    ("verdict", "said"), [("found", "all checks passed"), ("cannot tell", "1 cannot tell"), ([], "nothing estimable")]
+    ("verdict", "said"), [("found", "all checks passed"), ("cannot tell", "1 inconclusive"), ([], "nothing estimable")]
 )
 def test_an_audit_of_checks_alone_says_whether_they_passed(folder, tmp_path, verdict, said):
     """A smile that moves a smile detector is no finding; where it does not, that is one."""

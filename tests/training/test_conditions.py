@@ -30,7 +30,7 @@ def test_every_class_comes_as_often_and_nothing_is_invented():
     # hat: 0 0 0 1, age 30 30 70 70, cut at 50: classes (off, below) twice, (off, from) once, (on, from) once.
     # (on, below) has none: refused, by name.
     data = Table(hat=[0, 0, 0, 1], age=[30, 30, 70, 70])
-    with pytest.raises(BadInput, match="none of: on, below 50"):
+    with pytest.raises(BadInput, match="no pictures of on, below 50"):
         Balanced(data, ["hat", "age=50"], [HAT, AGE])
     data = Table(hat=[0, 0, 0, 1, 1], age=[30, 31, 70, 70, 20])
     rows = Balanced(data, ["hat", "age=50"], [HAT, AGE])

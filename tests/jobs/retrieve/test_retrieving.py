@@ -107,7 +107,7 @@ def test_the_page_and_the_command(run, clip, tmp_path):
 
 
 def test_what_is_refused(run, tmp_path):
-    with pytest.raises(BadInput, match="expected hf:FOLDER of a network of images and texts"):
+    with pytest.raises(BadInput, match="expected hf:FOLDER of an image-text network"):
         transect.retrieve(run, "onnx:model.onnx", QUERIES, quiet=True)
     with pytest.raises(BadInput, match="found no tokenizer for the labels"):
         transect.retrieve(run, f"hf:{tiny.vit(tmp_path / 'vit')}", QUERIES, quiet=True)
