@@ -28,7 +28,7 @@ def test_a_call_is_over_in_time_however_slowly_bytes_come(tmp_path, plan, kept_a
             target.predict(Images(images[:1]))
         before = time.monotonic()
         assert target.predict(Images(images[1:])).failures == ("timed out after 1 s",)
-        assert time.monotonic() - before < 10
+        assert time.monotonic() - before < 2
         assert target.ledger.spent().calls == len(server.requests) == 1 + kept_alive
 
 
@@ -48,7 +48,7 @@ def test_a_call_is_over_in_time_however_slowly_bytes_are_taken():
     url, before = f"http://127.0.0.1:{listening.getsockname()[1]}/", time.monotonic()
     with pytest.raises(CallFailed, match="timed out after 1 s"):
         transport.send(Message("POST", url, {}, {}, content=bytes(50_000_000)))
-    assert time.monotonic() - before < 10
+    assert time.monotonic() - before < 2
     done.set()
     thread.join()
     transport.close()
