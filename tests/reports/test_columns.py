@@ -24,6 +24,8 @@ OPEN = Estimate(2.0, reason="one seed")
         (Estimate(62.15, 57.0, 100.0), "tenths interval", "62.1 (57.0 to 100.0)"),
         (Estimate(3.0, -1.25, 0.0), "points interval", "+3.0 (−1.2 to 0.0)"),
         (Estimate(3.0, -1.25, 0.04), "points interval", "+3.00 (−1.25 to +0.04)"),
+        (0.0004, "percent", "0.04"),
+        (0.0, "percent", "0.0"),
         (Estimate(0.5, 0.25, 0.75), "percent interval", "50.0 (25.0 to 75.0)"),
         (NONE, "points interval", "too few"),
         (OPEN, "tenths interval", "2.0 (one seed)"),

@@ -1,12 +1,13 @@
 """Every number of both pages is in results.json, nothing else is a number, and no table is lost between the pages."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from report_factory import make_gallery, make_results
 from report_reader import loose_digits, number_faults, parse, text_faults, text_of
 
-from transect.reports import build, write
+from transect.reports import build, wording, write
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +80,9 @@ def test_the_check_sees_a_wrong_number(folder, results):
     wrong = page.replace(source, 'data-source="/effects/0/estimate">99<')
     assert number_faults(parse(wrong), results) != []
     assert loose_digits(parse(page.replace("<summary>What this", "<summary>31 points: what this"))) == ["31"]
+
+
+def test_an_end_that_excludes_0_is_not_printed_as_0():
+    row = SimpleNamespace(unit="proportion", estimate=0.003, low=0.0004, high=0.006, p_adjusted=0.01, reason="")
+    assert wording.effect_numbers(row) == ("+0.30", "0.04 to 0.60", "0.010")
+    assert wording.effect_numbers(SimpleNamespace(**{**vars(row), "low": 0.0})) == ("+0.3", "0.0 to 0.6", "0.010")

@@ -526,7 +526,7 @@ class AnnotateReport(_OfRun[Mapping[str, Any]]):
     ] = ()
     beside: Annotated[
         Sequence[str],
-        Option("Other rated images: RUN: compare the distributions of all answers; repeatable."),
+        Option("Compare the distributions of all answers with those of RUN, other rated images; repeatable."),
     ] = ()
     by: Annotated[str, Option("Distributions by this question, in two halves of its scale.")] = ""
 
@@ -769,7 +769,8 @@ COMMANDS: Final[Mapping[str, type[AnyJob] | Callable[..., None]]] = {
     "judge": AnnotateJudge,
 }
 
+# Methods take the options of several of these jobs, so errors name the arguments of all.
+_in_python = named_in_python(*(each for each in COMMANDS.values() if isinstance(each, type)))
 for _name, _method in [*vars(AnnotationProject).items()]:
     if callable(_method) and not _name.startswith("_"):
-        _jobs = [each for each in COMMANDS.values() if isinstance(each, type)]
-        setattr(AnnotationProject, _name, named_in_python(*_jobs)(_method))
+        setattr(AnnotationProject, _name, _in_python(_method))

@@ -17,7 +17,7 @@ from transect.job import Content, Job, Option, function
 from transect.reports.builder import NUMBERS
 from transect.reports.columns import Column, Table
 from transect.reports.entries import kind_of
-from transect.reports.wording import short_name
+from transect.reports.wording import short_name, verdict_words
 from transect.runs import working_folders
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.json_records import plain, read_json
@@ -125,7 +125,7 @@ def _verdict(folder: Path) -> str:
     except (TransectError, KeyError, TypeError) as error:
         return one_line(f"results cannot be read: {words_of(error)}")
     counts = {"found": len(texts)} | {kind: kinds.count(kind) for kind in _OPEN}
-    words = [f"{n} {kind.replace('cannot tell', 'inconclusive')}" for kind, n in counts.items() if n]
+    words = [f"{n} {verdict_words(kind)}" for kind, n in counts.items() if n]
     passed = "all checks passed" if kinds and all(kind == "check" for kind in kinds) else "nothing estimable"
     told = [", ".join(words) or passed, *(text.rstrip(".") for text in texts[:1])]
     told += [counted(warnings, "warning")] if warnings else []

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias, final
 import numpy as np
 from markupsafe import Markup
 
+from transect.analysis.compared.conclusions import stated
 from transect.analysis.matched import figures
 from transect.analysis.matched.figures import PANELS, Card
 from transect.analysis.matched.methods import distance_name
@@ -306,7 +307,8 @@ def effect(outcome: MatchedOutcome, treated: str, control: str) -> Markup:
 
 def _verdict(outcome: MatchedOutcome, treated: str, control: str) -> str:
     """The claim, by p (corrected where there are several groups) and the 90 % interval."""
-    margin, p = sized(outcome, outcome.margin).replace(".0 point", " point"), outcome.tested_p
+    margin = stated(outcome.margin, "proportion") if outcome.is_binary else sized(outcome, outcome.margin)
+    p = outcome.tested_p
     if not math.isfinite(p):
         return "a difference is not tested."
     if outcome.verdict == "found":

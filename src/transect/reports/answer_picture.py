@@ -16,7 +16,7 @@ from transect.reports.document import NOT_ESTIMABLE, finite, rounded
 from transect.reports.drawing import estimates, svg
 from transect.reports.drawing.estimates import Mark
 from transect.reports.drawing.svg import tag
-from transect.reports.wording import effect_style, unit_words
+from transect.reports.wording import effect_style, unit_words, verdict_words
 
 MOST: Final = 8
 """Effects of the picture; the others are folded below it."""
@@ -103,9 +103,7 @@ def _plot(rows: Sequence[Judged], change: str, name: str, key: Markup) -> DotPlo
     ticks = svg.ticks_across(scale, effect_style(rows[0].unit) == "points")
     drawn = []
     for place, row in enumerate(rows):
-        told = row.said or estimates.told(
-            row.mark, f"{_crosses(row)}: {row.verdict.replace('cannot tell', 'inconclusive')}"
-        )
+        told = row.said or estimates.told(row.mark, f"{_crosses(row)}: {verdict_words(row.verdict)}")
         title = Markup("{}, {}").format(row.about, row.detail).striptags()
         track = estimates.judged_row(f"{name}-{place}", title, told, row.mark, row.verdict, scale, ticks, row.margin)
         label = Markup('<b>{}</b> <span class="change">{}</span>').format(row.about, row.detail)

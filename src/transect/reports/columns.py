@@ -19,9 +19,11 @@ Form = Literal[
     "interval", "percent interval", "tenths interval", "points interval",
 ]  # fmt: skip
 """How a column shows its values: text as it is, figure too but aligned as numbers are, count with thousands apart,
-number to three digits, percent a share with one decimal, tenths a number in percent with one, points with the sign of a
+number to three digits, percent a share, tenths a number with one decimal, points with the sign of a
 difference, p as a p value; intervals are of records with `estimate`, `low`, `high` and `reason`."""
 _NARROW: Final = 0.05
+_TABLE: Final = 1
+"""Decimals of a rate in a table, at least."""
 
 
 @final
@@ -93,18 +95,20 @@ def shown(value: Any, form: Form) -> str:
             return f"{value:,}".replace("-", "−")
         case "number":
             return significant(value)
-        case "percent" | "tenths":
-            return decimals(value * (100 if form == "percent" else 1), 1)
+        case "percent":
+            return decimals(100 * value, table_decimals(value, value))
+        case "tenths":
+            return decimals(value, _TABLE)
         case "p":
             return probability(value)
         case "interval":
             return _with_ends(value, significant)
         case "percent interval":
-            return in_percent(value, 100, least=1)
+            return in_percent(value, 100, least=_TABLE)
         case "tenths interval":
-            return in_percent(value, least=1)
+            return in_percent(value, least=_TABLE)
         case "points interval":
-            return in_percent(value, sign="+", least=1)
+            return in_percent(value, sign="+", least=_TABLE)
         case _:
             return value if isinstance(value, str) else str(value)  # also what is printed of a document, with its place
 
@@ -131,6 +135,15 @@ def decimals_for(low: float | None, high: float | None) -> int:
         return 1
     smallest = min((abs(end) for end in (low, high) if end), default=1.0)
     return next((d for d in range(int(high - low <= _NARROW), 3) if 100 * smallest >= 0.5 * 10.0**-d), 3)
+
+
+def table_decimals(low: float | None, high: float | None) -> int:
+    """Decimals in percent that a table prints of an interval of shares: one, or more where an end would print as 0.
+
+    >>> table_decimals(0.02, 0.31), table_decimals(0.0004, 0.31), table_decimals(None, None)
+    (1, 2, 1)
+    """
+    return max(_TABLE, decimals_for(low, high))
 
 
 def _with_ends(value: Any, text: Callable[[float], str]) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, TypeVar, final
 
 from markupsafe import Markup, escape
 
-from transect.reports.columns import probability
+from transect.reports.columns import probability, table_decimals
 from transect.reports.entries import JsonObject
 from transect.reports.results import Results, tree
 
@@ -98,7 +98,7 @@ class Entry(Generic[Shown_co]):
 
     def estimate(self, style: Style, key: str = "estimate", *, signed: bool = True) -> Markup:
         """The estimate with its sign, or why there is none."""
-        shown = self.number(key, style, signed=signed)
+        shown = self.number(key, style, self._decimals(style), signed=signed)
         if getattr(self.row, key) is not None:
             return shown + (PER_CENT if style == "percent" else "")
         return shown + (Markup(": {}").format(self.text("reason")) if getattr(self.row, "reason", "") else "")
@@ -107,8 +107,13 @@ class Entry(Generic[Shown_co]):
         """The ends of the interval, or that there is none."""
         if getattr(self.row, f"{prefix}low") is None:
             return Markup('<span class="none">no interval</span>')
-        low, high = (self.number(f"{prefix}{end}", style, signed=signed) for end in ("low", "high"))
+        digits = self._decimals(style, prefix)
+        low, high = (self.number(f"{prefix}{end}", style, digits, signed=signed) for end in ("low", "high"))
         return Markup("{} to {}").format(low, high)
+
+    def _decimals(self, style: Style, prefix: str = "") -> int:
+        low, high = (getattr(self.row, f"{prefix}{end}", None) for end in ("low", "high"))
+        return table_decimals(low, high) if style in ("points", "percent") else 1
 
     def tally(self, key: str) -> Markup:
         """The counts of an object by their names."""

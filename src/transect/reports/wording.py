@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from markupsafe import Markup, escape
 
+from transect.reports.columns import table_decimals
 from transect.reports.document import Document, Style, pointer, rounded
 from transect.reports.entries import EstimatedEntry
 from transect.reports.results import AttributeEntry, StudyEntry, TargetEntry
@@ -140,11 +141,16 @@ def effect_numbers(row: EstimatedEntry) -> tuple[str, str, str]:
     style = effect_style(row.unit)
     if row.estimate is None:
         return "not estimable", row.reason, "–"
-    ends = "no interval"
+    ends, digits = "no interval", table_decimals(row.low, row.high)
     if row.low is not None and row.high is not None:
-        ends = f"{rounded(row.low, style)} to {rounded(row.high, style)}"
+        ends = f"{rounded(row.low, style, digits)} to {rounded(row.high, style, digits)}"
     p = "–" if row.p_adjusted is None else rounded(row.p_adjusted, "p")
-    return rounded(row.estimate, style, signed=True), ends, p
+    return rounded(row.estimate, style, digits, signed=True), ends, p
+
+
+def verdict_words(verdict: str) -> str:
+    """The name of a verdict of results.json, as people read it."""
+    return "inconclusive" if verdict == "cannot tell" else verdict
 
 
 def listed(items: Sequence[str | Markup], last: str = "and") -> Markup:

@@ -198,7 +198,7 @@ def beside_mask(kind: int) -> Float[np.ndarray, " v"]:
 
 @functools.cache
 def _mask(kind: int) -> tuple[Piece, Int32[np.ndarray, "w 8"], Float[np.ndarray, "w 8"]]:
-    """The mask on the mean head, and the face's vertices that each of its points follows."""
+    """The mask on the mean head. Each of its points moves with eight vertices of the face: which, and their weights."""
     skin = asset().mean[_face()]
     cloth, tint = _mask_cloth(kind, skin)
     grid = cloth.reshape(_DOWN, _ACROSS, 3)
