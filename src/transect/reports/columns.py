@@ -95,10 +95,8 @@ def shown(value: Any, form: Form) -> str:
             return f"{value:,}".replace("-", "−")
         case "number":
             return significant(value)
-        case "percent":
-            return decimals(100 * value, table_decimals(value, value))
-        case "tenths":
-            return decimals(value, _TABLE)
+        case "percent" | "tenths":
+            return decimals(100 * value, table_decimals(value, value)) if form == "percent" else decimals(value, _TABLE)
         case "p":
             return probability(value)
         case "interval":
