@@ -1,12 +1,11 @@
 """Draws people of a population side by side: python -m tools.people_sheet OUT.jpg --size 512 --people 24.
 
-With --photographs FOLDER, as many portraits of that folder, cut to squares, as a sheet of the same size to compare with.
+With --photographs FOLDER, as many portraits of that folder, cut to squares, to compare with.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +34,7 @@ def rendered(size: int, people: int, seed: int, levels: dict[str, float]) -> lis
 def portraits(folder: Path, size: int, people: int, seed: int) -> list[Image.Image]:
     """Photographs drawn by the seed."""
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() in {".jpg", ".jpeg", ".png"})
-    chosen = random.Random(seed).sample(files, people)
+    chosen = [files[number] for number in np.random.default_rng(seed).permutation(len(files))[:people]]
     return [ImageOps.fit(Image.open(path).convert("RGB"), (size, size), centering=(0.5, 0.3)) for path in chosen]
 
 
