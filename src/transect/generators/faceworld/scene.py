@@ -1,89 +1,124 @@
-"""What lies behind the person: a room, a wall or a street out of focus, as photographs have them."""
+"""What lies behind the person: a room, a wall or a street out of focus, as photographs have them.
+
+Textures are lattices of the subject's own random numbers, interpolated by cubic B-splines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import functools
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 from jaxtyping import Float
-from torch import Tensor
 
 from transect.generators.faceworld.attributes import BACKGROUNDS
-from transect.generators.faceworld.canvas import Canvas, picture_grid, spread_over
-from transect.generators.faceworld.rows import Rows, bump, color, products, put, smoothstep, some, tint
+from transect.generators.faceworld.chance import Stream, fine_noise
 
-_FAR_LIGHT = (1.03, 0.99, 0.97)
+Picture: TypeAlias = Float[np.ndarray, "s s"]
+
+_FAR_LIGHT = np.array([1.03, 0.99, 0.97], np.float32)
 """The light on the background, nearer to daylight than that on the face."""
-
-
-def scene_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """1 for the background that a row has, 0 for all others."""
-    shown = np.asarray(values["background"])
-    return {level: (shown == index).astype(np.float64) for index, level in enumerate(BACKGROUNDS)}
-
-
-def background(canvas: Canvas, p: Rows, lattices: dict[str, Tensor]) -> Tensor:
-    """Radiance [b, 3, h, w] of the background under nominal light, barely saturated."""
-    field = {name: spread_over(canvas, lattices[name]) for name in ("backdrop", "backdrop_fine")}
-    view = _View(canvas, *(1.2 * axis for axis in picture_grid(canvas)))
-    falloff = 0.16 * view.X * p["sin_light_azimuth"] - 0.20 * view.Y
-    depth, warmth = torch.zeros_like(field["backdrop"]), 0.35 * field["backdrop"].clamp(-1.5, 1.5)
-    for name, structure in (("studio", _studio), ("wall", _wall), ("interior", _interior), ("outdoors", _outdoors)):
-        pick = p.with_any(name)
-        if pick is not None:
-            textures = {name: some(lattices[name], pick) for name in ("backdrop_shapes", "backdrop_fine")}
-            structured, tinted = structure(view, textures, some(field["backdrop"], pick))
-            put(depth, pick, structured)
-            put(warmth, pick, some(warmth, pick) + tinted)
-    shade = torch.exp(falloff + depth + 0.025 * field["backdrop_fine"])
-    warm = color(shade.unsqueeze(1), 0.085, 0.0, -0.115)
-    return tint(p["backdrop"], shade) * (1 + warmth.unsqueeze(1) * warm) * color(shade, *_FAR_LIGHT)
+_WARM = np.array([0.085, 0.0, -0.115], np.float32)
+_EXTENT = 1.27
+"""Half the width of the picture, in face units."""
+_SOFT, _SHAPES, _FINE = (6, 6), (5, 6), (26, 26)
+"""Rows and columns of the lattices."""
 
 
 class _View(NamedTuple):
-    """The far background, which keeps its place when the camera steps back: picture coordinates [1, h, w]."""
+    """Picture coordinates [1, s] and [s, 1], and the subject's textures: smooth, of shapes, fine."""
 
-    canvas: Canvas
-    X: Tensor
-    Y: Tensor
+    x: Float[np.ndarray, "1 s"]
+    y: Float[np.ndarray, "s 1"]
+    soft: Picture
+    shapes: Float[np.ndarray, "5 6"]
+    fine: Float[np.ndarray, "26 26"]
 
 
-def _studio(view: _View, _: dict[str, Tensor], soft: Tensor) -> tuple[Tensor, Tensor]:
+@functools.lru_cache(maxsize=4)
+def background(size: int, seed: int, kind: int, azimuth: float, tint: bytes) -> Float[np.ndarray, "s s 3"]:
+    """Radiance under nominal light, barely saturated. azimuth: sine of the key light's; tint: linear RGB in float32."""
+    view = _view(size, seed)
+    depth, warmth = _STRUCTURES[BACKGROUNDS[kind]](view)
+    warmth = warmth + 0.35 * view.soft.clip(-1.5, 1.5)
+    shade = np.exp(0.16 * azimuth * view.x - 0.20 * view.y + depth + 0.025 * _spread(view.fine, size))
+    color = np.frombuffer(tint, np.float32) * _FAR_LIGHT
+    return np.asarray(shade[..., None] * color * (1 + warmth[..., None] * _WARM), dtype=np.float32)
+
+
+def _view(size: int, seed: int) -> _View:
+    lengths = [rows * columns for rows, columns in (_SOFT, _SHAPES, _FINE)]
+    soft, shapes, fine = np.split(fine_noise(seed, Stream.TEXTURE, sum(lengths)), np.cumsum(lengths)[:-1])
+    axis = ((np.arange(size, dtype=np.float32) + 0.5) / size * 2 - 1) * np.float32(_EXTENT)
+    smooth = _spread(soft.reshape(_SOFT), size)
+    return _View(axis[None], axis[:, None], smooth, shapes.reshape(_SHAPES), fine.reshape(_FINE))
+
+
+def _spread(lattice: Float[np.ndarray, "r c"], size: int) -> Picture:
+    """The lattice as a smooth field over the picture."""
+    rows, columns = (_splines(size, knots) for knots in lattice.shape)
+    return _product(_product(rows, lattice), columns.T)
+
+
+def _product(left: Float[np.ndarray, "m k"], right: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "m n"]:
+    """The product of matrices, the same to the last bit whatever BLAS and its threads would do."""
+    return np.asarray(np.einsum("mk,kn->mn", left, right))
+
+
+@functools.lru_cache(maxsize=16)
+def _splines(size: int, knots: int) -> Float[np.ndarray, "s k"]:
+    """Cubic B-spline weights of pixel centers; rows sum to 1."""
+    position, weights = (np.arange(size) + 0.5) / size * (knots - 1), np.zeros((size, knots))
+    for offset in (-1, 0, 1, 2):
+        knot = np.floor(position).astype(int) + offset
+        distance = np.abs(position - knot)
+        near, far = 2 / 3 - distance**2 + distance**3 / 2, np.clip(2 - distance, 0, None) ** 3 / 6
+        np.add.at(weights, (np.arange(size), np.clip(knot, 0, knots - 1)), np.where(distance < 1, near, far))
+    return weights.astype(np.float32)
+
+
+def _step(value: np.ndarray, low: float, high: float) -> np.ndarray:
+    """0 below low, 1 above high, 3t² - 2t³ in between."""
+    t = np.clip((value - low) / (high - low), 0, 1)
+    return np.asarray(t * t * (3 - 2 * t))
+
+
+def _studio(view: _View) -> tuple[Picture, Picture]:
     """A paper or cloth backdrop, lit brighter behind the head."""
-    glow = bump((view.X**2 + (view.Y + 0.1) ** 2).sqrt(), 1.15)
-    return 0.55 * glow + 0.16 * soft - 0.25, 0.1 * glow
+    glow = np.exp(-(view.x**2 + (view.y + 0.1) ** 2) / 1.15**2)
+    return 0.55 * glow + 0.16 * view.soft - 0.25, 0.1 * glow
 
 
-def _wall(view: _View, lattices: dict[str, Tensor], soft: Tensor) -> tuple[Tensor, Tensor]:
+def _wall(view: _View) -> tuple[Picture, Picture]:
     """A plastered wall with the soft edge of a window's light, and a rail or the floor's corner at some height."""
-    knots = lattices["backdrop_shapes"]
-    lean, offset, height = 0.6 * knots[:, 0, 0], 0.6 * knots[:, 0, 1], 0.35 + 0.5 * knots[:, 0, 2]
-    edge = smoothstep(view.X + lean.view(-1, 1, 1) * view.Y - offset.view(-1, 1, 1), -0.22, 0.22)
-    rail = smoothstep(view.Y - height.view(-1, 1, 1), -0.05, 0.05)
-    return 0.42 * edge - 0.30 * rail + 0.10 * soft - 0.05, 0.5 * edge - 0.3 * rail
+    lean, offset, height = view.shapes[0, :3] * np.array([0.6, 0.6, 0.5], np.float32)
+    edge = _step(view.x + lean * view.y - offset, -0.22, 0.22)
+    rail = _step(view.y - 0.35 - height, -0.05, 0.05)
+    return 0.42 * edge - 0.30 * rail + 0.10 * view.soft - 0.05, 0.5 * edge - 0.3 * rail
 
 
-def _interior(view: _View, lattices: dict[str, Tensor], soft: Tensor) -> tuple[Tensor, Tensor]:
+def _interior(view: _View) -> tuple[Picture, Picture]:
     """A room out of focus: shelves, frames and a window as blurred boxes."""
-    x, y, width, tone, hue = (lattices["backdrop_shapes"][:, :5, j].unsqueeze(2) for j in range(5))
-    half_x, half_y = 0.16 + 0.13 * width.abs(), 0.75 - 0.28 * width.clamp(-1, 1)
-    across = smoothstep(half_x - (view.X[:, :1] - 0.9 * x).abs(), -0.10, 0.10)
-    down = smoothstep(half_y - (view.Y[:, :, :1].transpose(1, 2) + 0.35 - 0.5 * y).abs(), -0.10, 0.10).transpose(1, 2)
+    x, y, width, tone, hue = (view.shapes[:, k, None] for k in range(5))
+    half_x, half_y = 0.16 + 0.13 * np.abs(width), 0.75 - 0.28 * width.clip(-1, 1)
+    across = _step(half_x - np.abs(view.x - 0.9 * x), -0.10, 0.10)
+    down = _step(half_y - np.abs(view.y.T + 0.35 - 0.5 * y), -0.10, 0.10).T
     # A box is a row times a column: all boxes of a room are one product of matrices.
-    depth, warmth = products(down, 0.60 * tone * across), products(down, 0.8 * hue * across)
-    return (depth + 0.12 * soft).clamp(-1.3, 1.1), (warmth + 0.2 * soft).clamp(-1.5, 1.5)
+    depth, warmth = _product(down, 0.60 * tone * across), _product(down, 0.8 * hue * across)
+    return (depth + 0.12 * view.soft).clip(-1.3, 1.1), (warmth + 0.2 * view.soft).clip(-1.5, 1.5)
 
 
-def _outdoors(view: _View, lattices: dict[str, Tensor], soft: Tensor) -> tuple[Tensor, Tensor]:
+def _outdoors(view: _View) -> tuple[Picture, Picture]:
     """Sky above foliage or a street, far out of focus, with discs of light."""
-    shapes = spread_over(view.canvas, lattices["backdrop_shapes"])
-    horizon = smoothstep(view.Y + 0.35 + 0.35 * soft, -0.45, 0.45)
-    leaves = smoothstep(shapes, -0.5, 0.6) - 0.5
-    spots = lattices["backdrop_fine"]
-    x, y, brightness = (spots[:, :7, j].view(-1, 7, 1, 1) for j in range(3))
-    radius = ((view.X - 0.9 * x) ** 2 + (view.Y + 0.3 - 0.5 * y) ** 2).sqrt()
-    discs = (smoothstep(brightness, -0.2, 1.5) * smoothstep(0.13 - radius, -0.03, 0.03)).amax(1)
-    depth = 0.55 * (1 - horizon) - 0.25 * horizon + horizon * (0.65 * leaves + 0.55 * discs) + 0.15 * soft
+    horizon = _step(view.y + 0.35 + 0.35 * view.soft, -0.45, 0.45)
+    leaves = _step(_spread(view.shapes, len(view.soft)), -0.5, 0.6) - 0.5
+    discs = np.zeros_like(view.soft)
+    for x, y, brightness in view.fine[:7, :3]:
+        radius = np.sqrt((view.x - 0.9 * x) ** 2 + (view.y + 0.3 - 0.5 * y) ** 2)
+        discs = np.maximum(discs, _step(brightness, -0.2, 1.5) * _step(0.13 - radius, -0.03, 0.03))
+    depth = 0.55 * (1 - horizon) - 0.25 * horizon + horizon * (0.65 * leaves + 0.55 * discs) + 0.15 * view.soft
     return depth, -0.6 * (1 - horizon) + 0.5 * horizon * leaves
+
+
+_STRUCTURES = dict(zip(BACKGROUNDS, (_studio, _wall, _interior, _outdoors), strict=True))
+"""Depth of the shade and warmth of each background."""
