@@ -66,6 +66,20 @@ def face_box(person: Person, size: int) -> Float[np.ndarray, " 4"]:
     return np.array([*at.min(0), *at.max(0)], dtype=np.float64).clip(0, size)
 
 
+def locate_vertices(person: Person, size: int) -> Float[np.ndarray, "v 3"]:
+    """The mesh's vertices: x and y in pixels, and distance from the camera."""
+    head = head_of(person.row.values)
+    return np.asarray(head.pose.project(head.posed, size) * np.array([1, 1, -1]))
+
+
+def draw_depth(person: Person, size: int) -> Float[np.ndarray, "s s"]:
+    """Distance from the camera of the nearest of a pixel's points; NaN where the person is not."""
+    drawing = person.draw(np.zeros((size, size, 3), dtype=np.float32))
+    away = np.where(drawing.label != shading.NOTHING, -drawing.depth, np.inf)
+    nearest = away.reshape(size, samples_of(size), size, samples_of(size)).min((1, 3))
+    return np.where(np.isfinite(nearest), nearest, np.nan)
+
+
 MASKS: dict[str, str] = {
     "skin": "at least half of the pixel is bare or bearded skin of head, ears or neck",
     "hair": "at least half is hair of the head",

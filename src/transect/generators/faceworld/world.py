@@ -27,6 +27,7 @@ from transect.generators.faceworld.causal_model import (
     turned,
 )
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
+from transect.generators.faceworld.mesh.asset import asset
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.population import load_population
 from transect.generators.faceworld.renderer import (
@@ -34,9 +35,11 @@ from transect.generators.faceworld.renderer import (
     MASKS,
     RENDERER_VERSION,
     Person,
+    draw_depth,
     draw_masks,
     face_box,
     locate_landmarks,
+    locate_vertices,
     render_person,
 )
 from transect.generators.faceworld.validity import shipped_facts, validity_of
@@ -195,6 +198,41 @@ class FaceWorld:
 
         self._for_each(locate_row, latents, self.model.solve(latents))
         return points
+
+    def vertices(self, latents: Latents) -> Float[np.ndarray, "n v 3"]:
+        """The head's mesh: x and y in pixels as in landmarks, and distance from the camera.
+
+        float64 [n, v, 3], in distances between the eyes; the same v vertices for everybody, hidden ones too. Hair and
+        what is worn have none.
+
+        >>> world = FaceWorld(image_size=32)
+        >>> world.vertices(world.sample([7])).shape[2]
+        3
+        """
+        points = np.empty((len(latents), len(asset().mean), 3))
+
+        def locate_row(row: int, person: Person) -> None:
+            points[row] = locate_vertices(person, self.image_size)
+
+        self._for_each(locate_row, latents, self.model.solve(latents))
+        return points
+
+    def depth(self, latents: Latents) -> Float[np.ndarray, "n h w"]:
+        """Distance from the camera of what is nearest at each pixel, in distances between the eyes; NaN for background.
+
+        float64 [n, h, w]. Hair, clothes and what is worn count; lenses do not, since one sees through them.
+
+        >>> world = FaceWorld(image_size=32)
+        >>> bool(np.isnan(world.depth(world.sample([7]))[0, 0, 0]))
+        True
+        """
+        found = np.empty((len(latents), self.image_size, self.image_size))
+
+        def draw_row(row: int, person: Person) -> None:
+            found[row] = draw_depth(person, self.image_size)
+
+        self._for_each(draw_row, latents, self.model.solve(latents))
+        return found
 
     def _for_each(self, work: _Work, latents: Latents, values: dict[str, Float[np.ndarray, " n"]]) -> None:
         """Calls work(row, person) for all rows; a thread takes neighbors, which mostly share steps of their drawing."""

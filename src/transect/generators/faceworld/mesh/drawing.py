@@ -27,6 +27,8 @@ from transect.generators.faceworld.mesh.shape import (
 )
 from transect.generators.faceworld.mesh.strands import Hair, hair_of
 
+_ABOVE = np.float32(0.3)
+"""How much nearer a hat counts than it is, so that no hair comes through."""
 _SHADOW = 200
 _SHADOW_VIEW, _BIAS = 6.0, 0.05
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
@@ -48,12 +50,16 @@ class Colors(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """Radiance [h, w, 3], labels as in shading.py, where lenses are, and the number of the face at each point."""
+    """Radiance [h, w, 3], labels as in shading.py, where lenses are, and the number of the face at each point.
+
+    depth: minus the distance from the camera, of what is nearest.
+    """
 
     radiance: Float[np.ndarray, "h w 3"]
     label: UInt8[np.ndarray, "h w"]
     lens: Bool[np.ndarray, "h w"]
     nearest: Int32[np.ndarray, "h w"]
+    depth: Float[np.ndarray, "h w"]
 
     @property
     def front(self) -> Bool[np.ndarray, "h w"]:
@@ -263,7 +269,9 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     )  # fmt: skip
     masked = label == shading.MASKED if p["face_mask"] > 0 else None
     hair.paint(p, lamp[0], colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label, masked)
-    return Drawing(picture, label, _draw_lenses(p, lens, head.pose, buffers, picture), buffers.nearest)
+    lenses = _draw_lenses(p, lens, head.pose, buffers, picture)
+    depth = buffers.depth - _ABOVE * (label == shading.HEADWEAR)
+    return Drawing(picture, label, lenses, buffers.nearest, depth)
 
 
 def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffers, Float[np.ndarray, "h w"]]:
@@ -274,14 +282,14 @@ def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffe
     kept, covered = _without_frames(scene, pose, size)
     solid, first = kept.depth.copy(), len(scene.faces)
     if covered is not None:
-        solid[covered] += np.float32(0.3)
+        solid[covered] += _ABOVE
     if first == len(full.faces):
         return kept._replace(depth=solid.copy()), solid
     buffers, over = Buffers(*(part.copy() for part in kept)), np.full_like(kept.nearest, -1)
     rasterize(pose.project(full.posed, size), full.faces[first:], buffers.depth, over, buffers.weights)
     buffers.nearest[over >= 0] = over[over >= 0] + first
     if covered is not None:
-        buffers.depth[covered & (over < 0)] += np.float32(0.3)
+        buffers.depth[covered & (over < 0)] += _ABOVE
     return buffers, solid
 
 
