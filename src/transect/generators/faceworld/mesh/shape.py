@@ -49,8 +49,8 @@ def remembered(most: int, *names: str) -> Callable[[Step[Keys, Answer]], Step[Ke
 
 VIEW = 4.8
 """Width of the picture at the eyes, in distances between the eyes, from distance 1."""
-FAR = 17.0
-"""How far the camera is then: about 1.07 m."""
+FAR = 24.0
+"""How far the camera is then: about 1.5 m."""
 CENTER = -0.12
 """Height of the picture's middle."""
 PIVOT = np.array([0.0, -0.35, -1.2], np.float32)
@@ -93,10 +93,9 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -0.5, "eyebrows-angle": 0.20, "mouth-trans-high": 0.20, "nose-scale-vert": -0.43,
-    "head-scale-vert": -0.46, "head-scale-horiz": -0.03, "chin-height": -0.33, "chin-bones": 0.12,
-    "mouth-scale-horiz": -0.42, "mouth-angles": 0.15, "mouth-scale-vert": -0.12, "head-fat": -0.72,
-    "head-oval": -0.26, "head-round": -0.33,
+    "eyebrows-trans-high": -0.15, "nose-scale-vert": -0.40, "head-scale-vert": -0.25, "head-scale-horiz": -0.04, "mouth-trans-high": 0.15,
+    "mouth-scale-horiz": 0.15, "mouth-scale-vert": -0.45, "chin-height": -0.21, "mouth-angles": 0.12, "chin-bones": -0.15, "head-round": -0.17,
+    "head-fat": -0.20, "measure-neck-height": -0.40,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
@@ -120,8 +119,8 @@ _LEFT_OUT = (
 )
 """What would move ears too far, or nose and mouth to a side."""
 _SMILE = {
-    "mouthSmile": 0.62, "cheekSquint": 0.40, "eyeSquint": 0.25, "mouthUpperUp": 0.50, "mouthLowerDown": 0.35,
-    "mouthDimple": 0.15, "mouthStretch": 0.08,
+    "mouthSmile": 0.50, "mouthStretch": 0.24, "mouthDimple": 0.22, "mouthUpperUp": 0.55, "mouthLowerDown": 0.25,
+    "cheekSquint": 0.55, "eyeSquint": 0.20,
 }  # fmt: skip
 _SIDES = ("Left", "Right")
 _LIDS = (([43, 44], [46, 47]), ([37, 38], [40, 41]))
@@ -179,7 +178,7 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
         for unit, weight in _SMILE.items():
             found[number[unit + side]] += weight * p["smile"] * (1 + 0.06 * sign * p["asymmetry"])
-        found[number["mouthSmile" + side]] += 0.20 + 0.30 * max(sign * slant, 0)
+        found[number["mouthSmile" + side]] += 0.08 + 0.30 * max(sign * slant, 0)
         found[number["mouthFrown" + side]] += 0.12 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
         found[number["browDown" + side]] += 0.03 + 0.50 * max(-raised, 0)
