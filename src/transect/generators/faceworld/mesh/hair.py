@@ -37,14 +37,14 @@ class Strands(NamedTuple):
     code: int
     width: float = _WIDE
     tip: float = 0.25
-    under: tuple[float, float, int, float] = (1.0, 0.075, 5, 0.55)
+    under: tuple[float, float, int, float] = (1.0, 0.075, 4, 0.50)
 
 
 def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     """How far inside the hair's border a place of the mean head's skin lies; below 0 outside."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
     border = np.interp(
-        z, [-1.02, -0.96, -0.80, -0.68, -0.52, -0.30, 0.0], [-0.50, -0.45, -0.10, 0.35, 0.78, 1.00, 1.17]
+        z, [-1.02, -0.96, -0.80, -0.68, -0.52, -0.30, 0.0], [-0.50, -0.45, -0.13, 0.28, 0.69, 0.90, 1.06]
     )
     temples = 0.10 * np.exp(-(((x - 0.70) / 0.18) ** 2)) * (z > -0.6)
     front = y - border - temples + 0.03 * np.exp(-((x / 0.15) ** 2))
@@ -136,6 +136,8 @@ def _variant(p: Values) -> str:
         return "slicked" if kind < -0.75 else ("parted" if kind > 0.25 else "textured")
     if style == "coily":
         return "locs" if p["hair_curl"] > 0.9 else "coily"
+    if style == "ponytail":
+        return "braid" if p["hair_parting"] > 0.5 else "ponytail"
     return style
 
 
@@ -161,12 +163,13 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
     """How much longer each strand is than in its groom, and the point at which it is cut."""
     count, points = asset().grooms[name].strands.shape[:2]
     length, stretch = p["hair_length"], np.full(count, 1 + 0.12 * p["hair_volume"])
+    cut = min(max((p["baldness"] - 0.25) / 0.3, 0), 1)  # who loses hair wears the rest of it short
     last = np.full(count, points - 1.0)
     if name in ("textured", "parted", "slicked"):
-        stretch *= (0.16 + 0.94 * length) * _thinning(name, p)
+        stretch *= (0.16 + 0.94 * length) * _thinning(name, p) * (1 - 0.4 * cut)
     elif name == "coily":
-        stretch *= (0.20 + 0.95 * length) * (0.4 if under else 1) * _thinning(name, p)
-    elif name == "ponytail":
+        stretch *= (0.20 + 0.95 * length * (1 - 0.85 * cut)) * (0.4 if under else 1) * _thinning(name, p)
+    elif name in ("ponytail", "braid"):
         stretch[:] = 1.0
         last[_tail(name)] = (points - 1) * (0.40 + 0.60 * length)
     elif name == "bun":
@@ -174,7 +177,7 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
     else:
         ragged = 0.18 * (order(name) - 0.6)
         last = np.minimum(last, _crossing(name, round(-0.75 - 2.1 * length, 3)) + ragged * points / 4)
-        last = np.maximum(last, 2.0)
+        last = np.maximum(last, 2.0) * (1 - 0.85 * cut)
     return stretch, last
 
 
@@ -192,14 +195,14 @@ def _tail(name: str) -> np.ndarray:
 
 
 def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"], length: float) -> Strands:
-    shine = {"coily": 0.25, "locs": 0.35, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
+    shine = {"coily": 0.25, "locs": 0.4, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
     made = Strands(name, groom, stretch, spans, 0.8, shine, HAIR)
-    if name == "locs":
-        return made._replace(width=0.075, tip=0.7, under=(1.0, 0.10, 1, 0.4))
+    if name == "curly":
+        return made._replace(under=(1.0, 0.05, 4, 0.50))
     if name == "coily":
-        return made._replace(under=(1.0, 0.06, 5, 0.55), tip=0.6)
+        return made._replace(under=(1.0, 0.06, 4, 0.55), tip=0.6)
     if name in ("textured", "parted", "slicked"):
-        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.05, 3, 0.80), cover=0.7)
+        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.055, 4, 0.70), cover=0.7)
     return made
 
 
@@ -215,7 +218,7 @@ def _kept(name: str, p: Values) -> np.ndarray:
     early, inside = _rooted(name)
     lost = early * (0.92 + 0.16 * order(name)) > 1.02 - 0.95 * p["baldness"]
     ahead = asset().grooms[name].strands[:, 0, 2] > -0.75
-    high = (inside < 0.06 * p["hairline"]) & ahead & (p["hairline"] > 0)
+    high = (inside < 0.055 * (1 + p["hairline"])) & ahead
     return np.asarray(~lost & ~high) if p["baldness"] > 0 else ~high
 
 
@@ -236,7 +239,7 @@ def brow_hair(p: Values) -> Strands:
     spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
     # Hairs at the inner end stand up: shorter there, they do not look like a frown.
     lying = 0.55 + 0.45 * np.clip((np.abs(groom.strands[:, 0, 0]) - 0.2) / 0.25, 0, 1)
-    return Strands("brows", groom, lying, spans, 0.20, 0.1, BARE, 0.011, 0.1, (0.05, 0.04, 1, 0.6))
+    return Strands("brows", groom, lying, spans, 0.25, 0.1, BARE, 0.012, 0.1, (0.05, 0.04, 1, 0.6))
 
 
 def lashes(p: Values) -> Strands:
@@ -250,12 +253,12 @@ def lashes(p: Values) -> Strands:
     return Strands("lashes", groom, stretch, spans, 0.55 + 0.3 * p["makeup"], 0.0, KEPT, width, 0.1, (0.0, 0.0, 1, 1.0))
 
 
-def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
-    """Which places of the mean head each style leaves hair at."""
+def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, Float[np.ndarray, " n"]]:
+    """How much hair each style leaves at places of the mean head, with soft borders."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
-    mustache = (x < 0.52) & (y > -1.18) & (z > -0.25)
-    goatee = mustache & (x < 0.47) | (x < 0.44) & (y < -1.0) & (z > -0.7)
-    every = np.ones(len(at), dtype=bool)
+    mustache = np.clip((0.56 - x) / 0.14, 0, 1) * (y > -1.18) * (z > -0.25)
+    chin = np.clip((0.50 - x) / 0.20, 0, 1) * np.clip((-0.95 - y) / 0.1, 0, 1) * (z > -0.7)
+    goatee, every = np.maximum(mustache, chin), np.ones(len(at))
     return {"stubble": every, "full": every, "mustache": mustache, "goatee": goatee}
 
 
@@ -269,9 +272,11 @@ def facial_hair(p: Values) -> Strands | None:
     count, points = groom.strands.shape[:2]
     short = style == "stubble"
     grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
-    kept = beard_regions(groom.strands[:, 0])[style] & (order("beard") < 0.25 + 0.75 * amount**0.5)
+    dense = beard_regions(groom.strands[:, 0])[style]
+    kept = order("beard") < (0.25 + 0.75 * amount**0.5) * dense
+    edge = dense * np.clip(0.35 + 0.75 * beard_density(groom.strands[:, 0]), 0, 1)
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
     under = (0.0, 0.0, 1, 1.0) if short else (0.55 * amount, 0.04, 2, 0.65)
     return Strands(
-        "beard", groom, np.full(count, grown), spans, 0.40 if short else 0.7, 0.35, BEARD, 0.011, 0.15, under
+        "beard", groom, grown * (0.3 + 0.7 * edge), spans, 0.40 if short else 0.7, 0.35, BEARD, 0.011, 0.15, under
     )
