@@ -1,6 +1,6 @@
 """Hair grown on the mean head, hats laid on it and points on it: what tools/head_mesh.py stores beside the mesh.
 
-python -m tools.head_grooms grows hair and hats anew in the stored file, with names only these grooms, and leaves the rest.
+python -m tools.head_grooms grows hair and hats anew in the stored file, or the grooms named, and leaves the rest.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Skin:
         """
         at, towards, gone = roots.at.copy(), unit(direction), np.zeros(len(length))
         strands = [at]
-        for number, share in enumerate(np.linspace(1 - pace, 1 + pace, points - 1), 1):
+        for share in np.linspace(1 - pace, 1 + pace, points - 1):
             step = (share * length / (points - 1))[:, None]
             gone = gone + step[:, 0]
             room = lift * np.minimum(1, 5 * gone / length) + deep * gone
@@ -329,7 +329,9 @@ def coily_hair(skin: Skin, draws: Draws) -> Grown:
 
 def locs(skin: Skin, draws: Draws) -> Grown:
     """Ropes that hang from all over the head, each of strands wound around its middle."""
-    paths = off_the_face(long_hair(skin, draws, 24, 270, 0.30, 0.5))
+    paths = off_the_face(long_hair(skin, draws, 24, 330, 0.30, 0.5, 0.30))
+    side, top = np.abs(paths.strands[..., 0]).max(1), paths.strands[..., 1].max(1)
+    paths = paths.take((side < 1.65) & (top < 2.12))
     count = len(paths.lock)
     middle = strayed(paths.strands, np.arange(count), 0.07, draws)
     lock = np.repeat(np.arange(count), 16)
@@ -479,11 +481,12 @@ def beard(skin: Skin, draws: Draws) -> Grown:
     at, x = roots.at, roots.at[:, :1]
     mustache = above_lip(at)[:, None]
     lock = locks(at, 500, draws)
-    down = np.array([0, -1.0, 0.10]) - 0.30 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.4)
+    down = np.array([0, -1.0, 0.10]) - 0.45 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.2)
     aside = np.array([0.9, 0, 0]) * np.clip(x / 0.15, -1, 1) + np.array([0, -1.0, 0.0])
     start = np.where(mustache, aside, down) + (0.25 - 0.1 * mustache) * roots.normal
     start = start + 0.10 * draws.standard_normal((500, 3))[lock] + 0.09 * draws.standard_normal(at.shape)
-    low = np.clip(0.42 + (-0.75 - at[:, 1]) * 0.55, 0.30, 1.0)
+    low = np.clip(0.38 + (-0.85 - at[:, 1]) * 0.60, 0.18, 1.0)
+    low *= 1 - 0.55 * np.clip((np.abs(x[:, 0]) - 0.30) / 0.5, 0, 1)
     length = 0.34 * np.where(mustache[:, 0], 0.36, low) * np.exp(0.16 * draws.standard_normal(len(at)))
     length *= np.clip(0.30 + beard_density(at), 0.4, 1)
     strands = skin.grow(roots, start, length, 6, draws, 0.012, 0.8, 0.03)
@@ -575,7 +578,8 @@ def grooms(held: Held, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
         "slicked": lambda d: crop(skin, d, backwards, 0.90, 0.26, 0.22, 0.08, 0.2),
         "coily": lambda d: coily_hair(skin, d), "locs": lambda d: locs(skin, d), "curly": lambda d: curly_hair(skin, d),
         "wavy": lambda d: wavy_hair(skin, d), "straight": lambda d: straight_hair(skin, d),
-        "ponytail": lambda d: ponytail(skin, d), "braid": lambda d: braid(skin, d), "bun": lambda d: bun(skin, d), "fringe": lambda d: fringe(skin, d),
+        "ponytail": lambda d: ponytail(skin, d), "braid": lambda d: braid(skin, d),
+        "bun": lambda d: bun(skin, d), "fringe": lambda d: fringe(skin, d),
         "brows": lambda d: brows(skin, d), "beard": lambda d: beard(skin, d), "lashes": lambda d: lashes(skin, d),
     }  # fmt: skip
     found = {}

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.hair import balding, beard_density, beard_regions, hairline
+from transect.generators.faceworld.mesh.hair import balding, beard_density, beard_regions, hairline, spared
 from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, SKIN, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import KEPT, Values, remembered
@@ -117,7 +117,7 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     shadow = 0.75 * p["makeup"] * zone.lid
     color = color * np.exp(-shadow[:, None] * np.array([0.9, 1.2, 1.0]))
     grown = (p["hair_style"] > 0) * (
-        1 - np.clip((zone.balding - 1.02 + 0.95 * p["baldness"]) * 6, 0, 1) * (p["baldness"] > 0)
+        1 - np.clip((zone.balding - spared(p["baldness"])) * 4 + 0.3, 0, 1) * (p["baldness"] > 0)
     )
     scalp = zone.scalp * (0.10 + 0.85 * grown)
     color = color + (0.50 * hair + through * skin - color) * scalp[:, None]

@@ -90,6 +90,11 @@ def balding(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     return np.asarray(np.clip(np.maximum(front, crown) * np.clip((y - 0.50) / 0.50, 0, 1), 0, 1))
 
 
+def spared(baldness: float) -> float:
+    """How early what a person still has is lost, as balding() counts."""
+    return 1.10 - 1.03 * max(baldness, 0.0) ** 1.4
+
+
 @functools.cache
 def mirrored(name: str) -> Groom:
     """A groom with left and right exchanged: every second head is parted on its other side."""
@@ -108,7 +113,7 @@ def pressed(name: str) -> Groom:
     groom = asset().grooms[name]
     x, y, z = (groom.strands[..., k] for k in range(3))
     far = np.sqrt(x**2 + (0.85 * (z + 1.35)) ** 2) + 1e-6
-    room = 1.24 + 0.9 * np.clip((0.35 - y) / 1.1, 0, 1) ** 1.5
+    room = 1.24 + 0.5 * np.clip((0.35 - y) / 1.1, 0, 1) ** 1.5
     share = np.minimum(1, room / far)
     strands = np.stack([x * share, y, (z + 1.35) * share - 1.35], -1).astype(np.float32)
     return Groom(strands, groom.roots, groom.weights, groom.shade)
@@ -153,8 +158,8 @@ def head_hair(p: Values) -> list[Strands]:
     stretch, last = _grown(name, p, hat != "none")
     first = np.zeros(count, np.float32) if hat == "none" else _crossing(name, RIM)
     spans = np.stack([first, np.where(_kept(name, p), last, 0)], 1).astype(np.float32)
-    strands = [_made(name, groom, stretch, spans, p["hair_length"])]
-    if p["bangs"] > 0.02 and p["baldness"] < 0.4 and hat == "none" and style != "coily":
+    strands = [_made(name, groom, stretch, spans, p["hair_length"] * (p["baldness"] == 0))]
+    if p["bangs"] > 0.02 and p["baldness"] < 0.2 and hat == "none" and style != "coily":
         strands.append(_fringe(p))
     return strands
 
@@ -163,7 +168,7 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
     """How much longer each strand is than in its groom, and the point at which it is cut."""
     count, points = asset().grooms[name].strands.shape[:2]
     length, stretch = p["hair_length"], np.full(count, 1 + 0.12 * p["hair_volume"])
-    cut = min(max((p["baldness"] - 0.25) / 0.3, 0), 1)  # who loses hair wears the rest of it short
+    cut = min(max((p["baldness"] - 0.15) / 0.3, 0), 1)  # who loses hair wears the rest of it short
     last = np.full(count, points - 1.0)
     if name in ("textured", "parted", "slicked"):
         stretch *= (0.16 + 0.94 * length) * _thinning(name, p) * (1 - 0.4 * cut)
@@ -183,8 +188,8 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
 
 def _thinning(name: str, p: Values) -> Float[np.ndarray, " n"]:
     """Short hair is shorter where it is soon lost."""
-    left = 1.02 - 0.95 * p["baldness"] - _rooted(name)[0]
-    return np.asarray(np.clip(3 * left, 0.25, 1)) if p["baldness"] > 0 else np.ones(len(left))
+    left = spared(p["baldness"]) - _rooted(name)[0]
+    return np.asarray(np.clip(0.55 + 2 * left, 0.55, 1)) if p["baldness"] > 0 else np.ones(len(left))
 
 
 @functools.cache
@@ -216,7 +221,7 @@ def _rooted(name: str) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]
 def _kept(name: str, p: Values) -> np.ndarray:
     """Strands that hair loss and the hairline leave; a bald crown keeps a few."""
     early, inside = _rooted(name)
-    lost = early * (0.92 + 0.16 * order(name)) > 1.02 - 0.95 * p["baldness"]
+    lost = early * (0.86 + 0.24 * order(name)) > spared(p["baldness"])
     ahead = asset().grooms[name].strands[:, 0, 2] > -0.75
     high = (inside < 0.055 * (1 + p["hairline"])) & ahead
     return np.asarray(~lost & ~high) if p["baldness"] > 0 else ~high
@@ -235,7 +240,7 @@ def brow_hair(p: Values) -> Strands:
     """Brows, thicker on masculine faces and by the person's own thickness."""
     groom = asset().grooms["brows"]
     count, points = groom.strands.shape[:2]
-    share = min(max(0.62 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
+    share = min(max(0.55 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
     spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
     # Hairs at the inner end stand up: shorter there, they do not look like a frown.
     lying = 0.55 + 0.45 * np.clip((np.abs(groom.strands[:, 0, 0]) - 0.2) / 0.25, 0, 1)
