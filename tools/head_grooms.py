@@ -209,7 +209,7 @@ def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float, pa
     near = np.exp(-(((at[:, :1] - parted) / 0.14) ** 2))
     loose = near * draws.uniform(-1.2, 1.2, (len(at), 1))
     high = np.clip((at[:, 1:2] - 0.7) / 1.0, 0, 1)
-    lock, layer = locks(at, 260, draws), draws.random(len(at))
+    lock, layer = locks(at, 260, draws), draws.random(len(at)) ** 0.75
     start = side * np.array([1.0, 0.0, -0.30]) * (0.2 + 0.7 * high) * (1 - 0.7 * near) + (1 - high) * _DOWN
     start = (
         start
@@ -244,7 +244,7 @@ def wavy_hair(skin: Skin, draws: Draws) -> Grown:
     """Long, with waves that neighbors share."""
     grown = long_hair(skin, draws, 24, 6400, 0.30, 0.6, 0.10)
     count = grown.lock.max() + 1
-    strands = strayed(clumped(grown, 0.50, draws), grown.lock, 0.05, draws)
+    strands = strayed(clumped(grown, 0.50, draws), grown.lock, 0.035, draws)
     phase = 1.3 * grown.roots.at[:, 0] + 0.9 * draws.standard_normal(count)[grown.lock]
     phase = phase + 0.22 * draws.standard_normal(len(grown.lock))
     turns = 4.2 * np.exp(0.12 * draws.standard_normal(count))[grown.lock]
@@ -419,7 +419,7 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
 
     def above(at: Points) -> Float[np.ndarray, " n"]:
         ahead = np.clip(1.15 - hairline(at) / 0.65, 0, 1) * (at[:, 2] > -1.35) * (at[:, 1] > 0.85)
-        return scalp(at) * ahead * np.clip((0.92 - np.abs(at[:, 0])) / 0.4, 0, 1)
+        return scalp(at) * ahead * np.clip((1.02 - np.abs(at[:, 0])) / 0.45, 0, 1)
 
     roots = skin.roots(2600, above, draws)
     x, lock, layer = roots.at[:, :1], locks(roots.at, 200, draws), draws.random(len(roots.at))
@@ -428,7 +428,7 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
     back = np.clip(0.1 - roots.at[:, 2], 0, 1.2)
     length = roots.at[:, 1] - 0.50 + 0.75 * back + 0.30 * np.abs(x[:, 0]) ** 1.5 + 0.08 * np.sin(5 * x[:, 0])
     length = length + 0.08 * draws.standard_normal(200)[lock] - 0.35 * draws.random(len(lock)) ** 2
-    strands = skin.grow(roots, start, length, 10, draws, 0.015 + 0.06 * layer, 2.0, 0.03, None, 0.03, 0.4)
+    strands = skin.grow(roots, start, length, 10, draws, 0.015 + 0.06 * layer, 2.0, 0.014, None, 0.03, 0.4)
     grown = Grown(strands, roots, lock, layer)
     return grown._replace(strands=skin.outside(strayed(clumped(grown, 0.40, draws), lock, 0.03, draws)))
 
