@@ -112,7 +112,7 @@ class Skin:
         for share in np.linspace(1 - pace, 1 + pace, points - 1):
             step = (share * length / (points - 1))[:, None]
             gone = gone + step[:, 0]
-            room = lift * np.minimum(1, 5 * gone / length) + deep * gone
+            room = lift * np.minimum(1, (5 + 5 * pace) * gone / length) + deep * gone
             towards = towards + fall * step * _DOWN + (0 if comb is None else comb(at) * step)
             towards = unit(towards + jitter * draws.standard_normal(at.shape))
             at = at + towards * step
@@ -214,7 +214,7 @@ def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float, pa
     start = (
         start
         + loose * np.array([0.2, 0.0, 0.9])
-        + (0.40 + 0.60 * high * layer[:, None]) * roots.normal
+        + (0.40 + 0.60 * high * layer[:, None] + 0.3 * near) * roots.normal
         + 0.10 * draws.standard_normal((260, 3))[lock]
     )
     length = at[:, 1] + 3.25 + 0.50 * high[:, 0]
@@ -222,7 +222,16 @@ def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float, pa
     front = np.clip((at[:, 2:] + 1.5) / 0.6, 0, 1)
     pull = lambda here: long_fall(here, side, front)  # noqa: E731
     strands = skin.grow(roots, start, length, points, draws, lift, 1.0, 0.010, pull, 0.02 * layer, 0.6, pace)
-    return Grown(strands, roots, lock, layer)
+    return Grown(ended(strands), roots, lock, layer)
+
+
+def ended(strands: Curves) -> Curves:
+    """Strands that end where they meet the top of a shoulder."""
+    x, y, z = np.abs(strands[..., 0]), strands[..., 1], strands[..., 2]
+    met = (y < -2.15) & (x > 1.05) & (z < -1.0)
+    last = np.where(met.any(1), met.argmax(1), strands.shape[1] - 1)
+    number = np.minimum(np.arange(strands.shape[1])[None], last[:, None])
+    return np.asarray(np.take_along_axis(strands, number[..., None], 1))
 
 
 def off_the_face(grown: Grown, edge: float = 0.92) -> Grown:
@@ -398,6 +407,7 @@ def ponytail(skin: Skin, draws: Draws) -> Grown:
     lock = draws.integers(0, 60, count)
     wide = np.interp(down, [0, 0.12, 0.3, 0.6, 0.85, 1.0], [0.05, 0.13, 0.24, 0.28, 0.20, 0.08])
     spread = draws.standard_normal((60, 1, 3))[lock] * 0.6 + 0.6 * draws.standard_normal((count, 1, 3))
+    spread = np.clip(spread, -1.4, 1.4)
     tail = hanging(down) + wide * spread * np.array([1.0, 0.3, 0.9])
     return joined(drawn, np.broadcast_to(tail, (count, 12, 3)), lock, draws)
 

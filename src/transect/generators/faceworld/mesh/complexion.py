@@ -49,7 +49,7 @@ def zones() -> Zones:
         return np.asarray(np.exp(-(((x - cx) / wide) ** 2 + ((y - cy) / high) ** 2)) * (z > ahead), dtype=np.float32)
 
     ears = np.clip(held.regions["ears"], 0, 1)
-    scalp = np.clip(4 * hairline(held.mean) - 0.2, 0, 1) * (1 - ears) * (y > -1.2)
+    scalp = np.clip(3.5 * hairline(held.mean) - 0.45, 0, 1) * (1 - ears) * (y > -1.2)
     beard = beard_density(held.mean)
     lips = np.clip((held.regions["lips"] - 0.3) * 2.0, 0, 1)
     socket = near(0.46, 0.05, 0.44, 0.26, -0.5)

@@ -201,7 +201,7 @@ def _tail(name: str) -> np.ndarray:
 
 def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"], length: float) -> Strands:
     shine = {"coily": 0.25, "locs": 0.4, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
-    made = Strands(name, groom, stretch, spans, 0.8, shine, HAIR)
+    made = Strands(name, groom, stretch, spans, 0.65, shine, HAIR)
     if name == "curly":
         return made._replace(under=(1.0, 0.05, 4, 0.50))
     if name == "coily":
@@ -279,9 +279,8 @@ def facial_hair(p: Values) -> Strands | None:
     grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
     dense = beard_regions(groom.strands[:, 0])[style]
     kept = order("beard") < (0.25 + 0.75 * amount**0.5) * dense
-    edge = dense * np.clip(0.35 + 0.75 * beard_density(groom.strands[:, 0]), 0, 1)
+    edge = dense * np.clip(0.1 + 0.9 * beard_density(groom.strands[:, 0]), 0, 1)
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
     under = (0.0, 0.0, 1, 1.0) if short else (0.55 * amount, 0.04, 2, 0.65)
-    return Strands(
-        "beard", groom, grown * (0.3 + 0.7 * edge), spans, 0.40 if short else 0.7, 0.35, BEARD, 0.011, 0.15, under
-    )
+    width, cover = 0.007 + 0.004 * amount, 0.40 if short else 0.7
+    return Strands("beard", groom, grown * (0.3 + 0.7 * edge), spans, cover, 0.35, BEARD, width, 0.15, under)
