@@ -1,11 +1,12 @@
 """Hair grown on the mean head, hats laid on it and points on it: what tools/head_mesh.py stores beside the mesh.
 
-python -m tools.head_grooms grows hair and hats anew in the stored file and leaves the rest of it.
+python -m tools.head_grooms grows hair and hats anew in the stored file, or the grooms named, and leaves the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -49,15 +50,16 @@ class Roots(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """Strands, their roots, and the lock that each belongs to."""
+    """Strands, their roots, the lock that each belongs to, and how near the surface of all hair it lies (0..1)."""
 
     strands: Curves
     roots: Roots
     lock: Int[np.ndarray, " n"]
+    layer: Float[np.ndarray, " n"]
 
     def take(self, pick: np.ndarray) -> Grown:
         """Some of them."""
-        return Grown(self.strands[pick], self.roots.take(pick), self.lock[pick])
+        return Grown(self.strands[pick], self.roots.take(pick), self.lock[pick], self.layer[pick])
 
 
 class Skin:
@@ -97,17 +99,20 @@ class Skin:
         self, roots: Roots, direction: Points, length: Float[np.ndarray, " n"], points: int, draws: Draws,
         lift: Float[np.ndarray, " n"] | float = 0.03, fall: float = 0.0, jitter: float = 0.02,
         comb: Callable[[Points], Points] | None = None, deep: Float[np.ndarray, " n"] | float = 0.0,
-        cling: float = 0.0,
+        cling: float = 0.0, pace: float = 0.0,
     ) -> Curves:  # fmt: skip
         """Strands that start in a direction, fall, follow the comb and stay above the skin.
 
         lift: how far above it, deep: and how much farther with each unit of length, for hair lies on hair. cling: the
-        share of what is more than that by which each step of length nears the skull.
+        share of what is more than that by which each step of length nears the skull. pace: how much shorter the first
+        step is than the middle one, and the last one longer.
         """
-        at, towards, step = roots.at.copy(), unit(direction), (length / (points - 1))[:, None]
+        at, towards, gone = roots.at.copy(), unit(direction), np.zeros(len(length))
         strands = [at]
-        for number in range(1, points):
-            room = lift * min(1, 5 * number / points) + deep * (step[:, 0] * number)
+        for share in np.linspace(1 - pace, 1 + pace, points - 1):
+            step = (share * length / (points - 1))[:, None]
+            gone = gone + step[:, 0]
+            room = lift * np.minimum(1, (5 + 5 * pace) * gone / length) + deep * gone
             towards = towards + fall * step * _DOWN + (0 if comb is None else comb(at) * step)
             towards = unit(towards + jitter * draws.standard_normal(at.shape))
             at = at + towards * step
@@ -130,8 +135,8 @@ class Skin:
 
 
 def scalp(at: Points) -> Float[np.ndarray, " n"]:
-    """How dense hair of the head grows: thinner within a finger's breadth of its border."""
-    return np.clip(0.5 + hairline(at) * 7, 0, 1)
+    """How dense hair of the head grows: ever thinner within two fingers' breadth of its border."""
+    return np.clip(0.30 + hairline(at) * 4.5, 0, 1)
 
 
 def locks(at: Points, count: int, draws: Draws) -> Int[np.ndarray, " n"]:
@@ -178,56 +183,77 @@ def curled(
 PARTING = 0.24
 
 
-def long_fall(at: Points, side: Points) -> Points:
-    """The pull on long hair: from its parting to the sides, off the face, down beside the cheeks, towards the neck."""
+def long_fall(at: Points, side: Points, front: Points) -> Points:
+    """The pull on long hair: from its parting over the crown, beside the face, in to the neck, over the shoulders.
+
+    front: how much of the face's frame a strand is.
+    """
     x, y, z = at[:, :1], at[:, 1:2], at[:, 2:]
+    wide, out = np.abs(x), np.sign(x)
     high = np.clip((y - 1.1) / 0.6, 0, 1)
-    before = np.clip((z + 0.80) / 0.5, 0, 1) * np.clip(1.28 - np.abs(x), 0, 1) * (y < 1.75)
-    below = np.clip(-1.0 - y, 0, 1.2)
-    wide = np.clip(np.abs(x) - 1.42, 0, 1)
-    across = side * (1.2 * high * np.clip(1 - np.abs(x), 0, 1) + 4.0 * before)
-    across = across - (0.06 * below * x + 2.0 * wide * np.sign(x))
-    behind = np.clip(-2.8 - z, 0, 1)
-    return np.concatenate([across, -2.0 * (1 - high), -0.35 * high - 2.8 * before - 0.06 * below + 1.5 * behind], 1)
+    before = np.clip((z + 0.62) / 0.4, 0, 1) * np.clip(1.14 - wide, 0, 1) * (y < 1.70)
+    below = np.clip((-0.55 - y) / 0.7, 0, 1)
+    across = side * (1.2 * high * np.clip(1 - wide, 0, 1) + 4.5 * before)
+    across = across - out * (1.5 * below * np.clip(wide - 1.0, -0.1, 0.6) + 2.2 * np.clip(wide - 1.42, 0, 1))
+    framing = 2.0 * front * np.clip(0.9 - y, 0, 1) * np.clip(-0.80 - z, -0.3, 0.6)
+    forward = framing + 1.5 * np.clip(-2.8 - z, 0, 1) - 0.30 * high * (1 - front) - 1.8 * before
+    return np.concatenate([across, -2.0 * (1 - high), forward], 1)
 
 
-def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float) -> Grown:
-    """Hair that is parted beside the middle and falls to the shoulders. body: how far it stands off the skull."""
+def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float, pace: float, mess: float = 0.05) -> Grown:
+    """Hair that falls to the shoulders. body: how far it stands off the skull; mess: how blurred its parting is."""
     roots = skin.roots(count, scalp, draws)
     at = roots.at
-    side = np.where(at[:, :1] + 0.03 * draws.standard_normal((len(at), 1)) > PARTING, 1.0, -1.0)
+    parted = PARTING + 0.05 * np.sin(5 * at[:, 2:]) + mess * draws.standard_normal((len(at), 1))
+    side = np.where(at[:, :1] > parted, 1.0, -1.0)
+    near = np.exp(-(((at[:, :1] - parted) / 0.14) ** 2))
+    loose = near * draws.uniform(-1.2, 1.2, (len(at), 1))
     high = np.clip((at[:, 1:2] - 0.7) / 1.0, 0, 1)
-    lock = locks(at, 260, draws)
-    start = side * np.array([1.0, 0.0, -0.30]) * (0.2 + 0.8 * high) + (1 - high) * _DOWN + 0.40 * roots.normal
-    start = start + 0.10 * draws.standard_normal((260, 3))[lock]
-    length = at[:, 1] + 3.15 + 0.50 * high[:, 0]
-    layer = draws.random(len(at))
-    lift = 0.02 + body * layer * (0.45 + 0.55 * high[:, 0])
-    pull = lambda here: long_fall(here, side)  # noqa: E731
-    strands = skin.grow(roots, start, length, points, draws, lift, 1.0, 0.010, pull, 0.02 * layer, 0.6)
-    return Grown(strands, roots, lock)
+    lock, layer = locks(at, 260, draws), draws.random(len(at)) ** 0.75
+    start = side * np.array([1.0, 0.0, -0.30]) * (0.2 + 0.7 * high) * (1 - 0.7 * near) + (1 - high) * _DOWN
+    start = (
+        start
+        + loose * np.array([0.2, 0.0, 0.9])
+        + (0.40 + 0.60 * high * layer[:, None] + 0.3 * near) * roots.normal
+        + 0.10 * draws.standard_normal((260, 3))[lock]
+    )
+    length = at[:, 1] + 3.25 + 0.50 * high[:, 0]
+    lift = 0.02 + body * layer * (0.55 + 0.45 * high[:, 0])
+    front = np.clip((at[:, 2:] + 1.5) / 0.6, 0, 1)
+    pull = lambda here: long_fall(here, side, front)  # noqa: E731
+    strands = skin.grow(roots, start, length, points, draws, lift, 1.0, 0.010, pull, 0.02 * layer, 0.6, pace)
+    return Grown(ended(strands), roots, lock, layer)
+
+
+def ended(strands: Curves) -> Curves:
+    """Strands that end where they meet the top of a shoulder."""
+    x, y, z = np.abs(strands[..., 0]), strands[..., 1], strands[..., 2]
+    met = (y < -2.15) & (x > 1.05) & (z < -1.0)
+    last = np.where(met.any(1), met.argmax(1), strands.shape[1] - 1)
+    number = np.minimum(np.arange(strands.shape[1])[None], last[:, None])
+    return np.asarray(np.take_along_axis(strands, number[..., None], 1))
 
 
 def off_the_face(grown: Grown, edge: float = 0.92) -> Grown:
     """Without strands that cross face or throat, up to that far from the middle of the face."""
     x, y, z = np.abs(grown.strands[..., 0]), grown.strands[..., 1], grown.strands[..., 2]
-    face = (x < edge) & (y < 0.95) & (z > -0.75)
+    face = (x < edge) & (y < 0.85) & (z > -0.75)
     throat = (x < 0.85) & (y < -1.0) & (z > -1.25)
     return grown.take(~(face | throat).any(1))
 
 
 def straight_hair(skin: Skin, draws: Draws) -> Grown:
     """Long and smooth."""
-    grown = long_hair(skin, draws, 18, 7200, 0.17)
+    grown = long_hair(skin, draws, 18, 7200, 0.25, 0.7)
     strands = strayed(clumped(grown, 0.40, draws), grown.lock, 0.030, draws)
     return off_the_face(grown._replace(strands=skin.outside(strands)))
 
 
 def wavy_hair(skin: Skin, draws: Draws) -> Grown:
     """Long, with waves that neighbors share."""
-    grown = long_hair(skin, draws, 24, 6400, 0.22)
+    grown = long_hair(skin, draws, 24, 6400, 0.30, 0.6, 0.10)
     count = grown.lock.max() + 1
-    strands = strayed(clumped(grown, 0.50, draws), grown.lock, 0.05, draws)
+    strands = strayed(clumped(grown, 0.50, draws), grown.lock, 0.035, draws)
     phase = 1.3 * grown.roots.at[:, 0] + 0.9 * draws.standard_normal(count)[grown.lock]
     phase = phase + 0.22 * draws.standard_normal(len(grown.lock))
     turns = 4.2 * np.exp(0.12 * draws.standard_normal(count))[grown.lock]
@@ -236,7 +262,7 @@ def wavy_hair(skin: Skin, draws: Draws) -> Grown:
 
 def curly_hair(skin: Skin, draws: Draws) -> Grown:
     """Long ringlets with some loose hair between them."""
-    grown = long_hair(skin, draws, 46, 4800, 0.32)
+    grown = long_hair(skin, draws, 46, 4800, 0.32, 0.3, 0.35)
     lock = locks(grown.roots.at, 330, draws)
     grown = grown._replace(lock=lock)
     strands = strayed(clumped(grown, 0.80, draws, 0.8), lock, 0.11, draws)
@@ -264,15 +290,16 @@ def crop(
     lock = locks(at, 700, draws)
     along = along_skull(roots, way(at, high[:, None]))
     turn = stray * draws.standard_normal(700)[lock][:, None] * (0.3 + 0.7 * high[:, None])
-    edge = np.clip(hairline(at) / 0.25, 0.35, 1)
+    edge = np.clip(hairline(at) / 0.30 + 0.15, 0.25, 1)
     start = along + turn * np.cross(normal, along) + normal * (0.10 + rise * high[:, None])
-    length = (sides + (top - sides) * high) * (0.55 + 0.45 * np.maximum(edge, 0.8 * high))
+    length = (sides + (top - sides) * high) * (0.35 + 0.65 * np.maximum(edge, 0.7 * high))
+    length *= 1 - 0.35 * high * np.clip((np.abs(at[:, 0]) - 0.45) / 0.4, 0, 1)
     length *= np.exp(0.12 * draws.standard_normal(700)[lock] + 0.06 * draws.standard_normal(len(at)))
     layer = draws.random(len(at))
     strands = skin.grow(
-        roots, start, length, 8, draws, 0.012 + 0.06 * high * layer, fall, 0.02, None, 0.14 * layer * high, 0.5
+        roots, start, length, 8, draws, 0.012 + 0.06 * high * layer, fall, 0.02, None, 0.14 * layer * high, 0.8
     )
-    grown = Grown(strands, roots, lock)
+    grown = Grown(strands, roots, lock, layer)
     return grown._replace(strands=skin.outside(clumped(grown, 0.35, draws)))
 
 
@@ -300,21 +327,27 @@ def coily_hair(skin: Skin, draws: Draws) -> Grown:
     out = unit(roots.at - np.array([0, 0.45, -1.35]))
     start = 0.35 * roots.normal + 0.9 * out + 0.22 * draws.standard_normal((1500, 3))[lock]
     edge = np.clip(0.35 + hairline(roots.at) / 0.5, 0.35, 1)
-    length = 0.78 * edge * np.exp(0.07 * draws.standard_normal(1500)[lock]) * draws.uniform(0.8, 1.0, len(lock))
-    strands = skin.grow(roots, start, length, 14, draws, 0.02, 0.0, 0.06)
-    grown = Grown(strands, roots, lock)
+    layer = draws.random(len(lock))
+    length = 0.78 * edge * np.exp(0.09 * draws.standard_normal(1500)[lock]) * (0.72 + 0.28 * layer)
+    strands = skin.grow(roots, start, length, 14, draws, 0.02, 0.0, 0.045)
+    grown = Grown(strands, roots, lock, layer)
     strands = clumped(grown, 0.6, draws, 0.8)
     phase = draws.uniform(0, 6.3, 1500)[lock] + 0.5 * draws.standard_normal(len(lock))
     return grown._replace(strands=skin.outside(curled(strands, 0.055, 30.0, phase, 0.10)))
 
 
 def locs(skin: Skin, draws: Draws) -> Grown:
-    """Ropes that hang from all over the head, each a strand to be drawn wide."""
-    grown = long_hair(skin, draws, 18, 800, 0.24)
-    lock = np.arange(len(grown.lock))
-    strands = strayed(grown.strands, lock, 0.07, draws)
-    strands = curled(strands, 0.03, 3.0, draws.uniform(0, 6.3, len(lock)), 0.3)
-    return off_the_face(Grown(skin.outside(strands, 0.05), grown.roots, lock))
+    """Ropes that hang from all over the head, each of strands wound around its middle."""
+    paths = off_the_face(long_hair(skin, draws, 24, 330, 0.30, 0.5, 0.30))
+    side, top = np.abs(paths.strands[..., 0]).max(1), paths.strands[..., 1].max(1)
+    paths = paths.take((side < 1.65) & (top < 2.12))
+    count = len(paths.lock)
+    middle = strayed(paths.strands, np.arange(count), 0.07, draws)
+    lock = np.repeat(np.arange(count), 16)
+    phase, thick = draws.uniform(0, 6.3, len(lock)), 0.055 * np.exp(0.15 * draws.standard_normal(count))[lock]
+    wound = curled(middle[lock], thick * draws.uniform(0.7, 1.0, len(lock)), 5.0, phase, 0.12)
+    layer = 0.25 + 0.75 * draws.random(len(lock))
+    return Grown(skin.outside(wound, 0.03), paths.roots.take(lock), lock, layer)
 
 
 def gathered_hair(skin: Skin, draws: Draws, knot: Float[np.ndarray, " 3"], points: int, count: int) -> Grown:
@@ -328,10 +361,12 @@ def gathered_hair(skin: Skin, draws: Draws, knot: Float[np.ndarray, " 3"], point
     strands = skin.grow(
         roots, start, length, points, draws, 0.015 + 0.05 * layer, 0.0, 0.006, lambda at: 2.6 * unit(knot - at)
     )
-    reach = np.clip(np.linalg.norm(strands - knot, axis=2)[..., None] / 0.5, 0, 1)
-    strands = knot + (strands - knot) * (0.35 + 0.65 * reach)
-    grown = Grown(strands, roots, lock)
-    return grown._replace(strands=skin.outside(clumped(grown, 0.4, draws)))
+    far = np.linalg.norm(strands - knot, axis=2)
+    high = skin.above(strands.reshape(-1, 3))[0].reshape(far.shape)
+    lying = ((high < 0.16) | (far < 0.8)).all(1)
+    strands = knot + (strands - knot) * (0.35 + 0.65 * np.clip(far / 0.5, 0, 1))[..., None]
+    grown = Grown(strands, roots, lock, layer)
+    return grown._replace(strands=skin.outside(clumped(grown, 0.25, draws))).take(lying)
 
 
 def joined(drawn: Grown, more: Curves, lock: Int[np.ndarray, " m"], draws: Draws) -> Grown:
@@ -339,7 +374,8 @@ def joined(drawn: Grown, more: Curves, lock: Int[np.ndarray, " m"], draws: Draws
     pick = draws.integers(0, len(drawn.lock), len(more))
     roots = Roots(*(np.concatenate([part, part[pick]]) for part in drawn.roots))
     both = np.concatenate([drawn.lock, drawn.lock.max() + 1 + lock])
-    return Grown(np.concatenate([drawn.strands, more]), roots, both)
+    layer = np.concatenate([drawn.layer, draws.random(len(more))])
+    return Grown(np.concatenate([drawn.strands, more]), roots, both, layer)
 
 
 def bun(skin: Skin, draws: Draws) -> Grown:
@@ -357,43 +393,54 @@ def bun(skin: Skin, draws: Draws) -> Grown:
     return joined(drawn, KNOT + np.array([0, 0.42, 0.10]) + shells * wound, lock, draws)
 
 
+def hanging(down: np.ndarray) -> np.ndarray:
+    """The middle of a tail over one shoulder at shares of its length."""
+    up = np.array([0, 0.55, -0.30]) * np.sin(np.clip(down * 2.2, 0, 1) * np.pi)
+    swung = np.array([1.35, 0, 0]) * np.sin(down * 1.7) + np.array([0, -3.3, 0]) * down**1.25
+    return np.asarray(TAIL + up + swung + np.array([0, 0, 1.5]) * np.clip(down - 0.25, 0, 1))
+
+
 def ponytail(skin: Skin, draws: Draws) -> Grown:
     """Hair drawn back, whose ends hang over one shoulder."""
     drawn = gathered_hair(skin, draws, TAIL, 12, 5200)
     count, down = 1800, np.linspace(0, 1, 12)[None, :, None]
     lock = draws.integers(0, 60, count)
     wide = np.interp(down, [0, 0.12, 0.3, 0.6, 0.85, 1.0], [0.05, 0.13, 0.24, 0.28, 0.20, 0.08])
-    spread = draws.standard_normal((60, 1, 3))[lock] * 0.8 + 0.45 * draws.standard_normal((count, 1, 3))
-    up = np.array([0, 0.55, -0.30]) * np.sin(np.clip(down * 2.2, 0, 1) * np.pi)
-    swung = np.array([1.35, 0, 0]) * np.sin(down * 1.7) + np.array([0, -3.3, 0]) * down**1.25
-    path = TAIL + up + swung + np.array([0, 0, 1.5]) * np.clip(down - 0.25, 0, 1)
-    tail = path + wide * spread * np.array([1.0, 0.3, 0.9])
+    spread = draws.standard_normal((60, 1, 3))[lock] * 0.6 + 0.6 * draws.standard_normal((count, 1, 3))
+    spread = np.clip(spread, -1.4, 1.4)
+    tail = hanging(down) + wide * spread * np.array([1.0, 0.3, 0.9])
     return joined(drawn, np.broadcast_to(tail, (count, 12, 3)), lock, draws)
+
+
+def braid(skin: Skin, draws: Draws) -> Grown:
+    """Hair drawn back and plaited of three, over one shoulder."""
+    drawn = gathered_hair(skin, draws, TAIL, 26, 3200)
+    count, down = 1100, np.linspace(0, 1, 26)[None, :, None]
+    lock = draws.integers(0, 3, count)
+    turn = 2 * np.pi * (5.5 * down + lock[:, None, None] / 3)
+    wide = np.interp(down, [0, 0.06, 0.15, 0.75, 0.85, 0.90, 1.0], [0.3, 0.7, 1.0, 0.8, 0.6, 0.35, 0.8])
+    crossed = np.concatenate([0.17 * np.sin(turn), 0 * turn, 0.11 * np.sin(2 * turn)], 2)
+    spread = 0.075 * unit(draws.standard_normal((count, 1, 3))) * draws.uniform(0.5, 1.0, (count, 1, 1))
+    return joined(drawn, hanging(down) + wide * (crossed + spread), lock, draws)
 
 
 def fringe(skin: Skin, draws: Draws) -> Grown:
     """Hair over the forehead, down to the brows."""
 
     def above(at: Points) -> Float[np.ndarray, " n"]:
-        ahead = (hairline(at) < 0.70) & (at[:, 2] > -1.35) & (at[:, 1] > 0.9)
-        return scalp(at) * ahead * np.clip((0.92 - np.abs(at[:, 0])) / 0.4, 0, 1)
+        ahead = np.clip(1.15 - hairline(at) / 0.65, 0, 1) * (at[:, 2] > -1.35) * (at[:, 1] > 0.85)
+        return scalp(at) * ahead * np.clip((1.02 - np.abs(at[:, 0])) / 0.45, 0, 1)
 
     roots = skin.roots(2600, above, draws)
-    lock = locks(roots.at, 150, draws)
-    aside = 0.11 * draws.standard_normal(150)[lock][:, None] + 0.20 * roots.at[:, :1] - 0.08
-    start = np.array([0, 0.25, 1.0]) + aside * np.array([1.0, 0, 0]) + 0.35 * roots.normal
+    x, lock, layer = roots.at[:, :1], locks(roots.at, 200, draws), draws.random(len(roots.at))
+    aside = 0.16 * draws.standard_normal(200)[lock][:, None] + 0.12 * x - 0.18
+    start = np.array([0, 0.30, 1.0]) + aside * np.array([1.0, 0, 0]) + (0.3 + 0.3 * layer[:, None]) * roots.normal
     back = np.clip(0.1 - roots.at[:, 2], 0, 1.2)
-    length = (
-        roots.at[:, 1]
-        - 0.48
-        + 0.75 * back
-        + (0.045 * draws.standard_normal(150))[lock]
-        + 0.05 * draws.standard_normal(len(lock))
-    )
-    layer = draws.random(len(lock))
-    strands = skin.grow(roots, start, length, 10, draws, 0.03 + 0.05 * layer, 2.0, 0.010, None, 0.03)
-    grown = Grown(strands, roots, lock)
-    return grown._replace(strands=skin.outside(clumped(grown, 0.35, draws)))
+    length = roots.at[:, 1] - 0.50 + 0.75 * back + 0.30 * np.abs(x[:, 0]) ** 1.5 + 0.08 * np.sin(5 * x[:, 0])
+    length = length + 0.08 * draws.standard_normal(200)[lock] - 0.35 * draws.random(len(lock)) ** 2
+    strands = skin.grow(roots, start, length, 10, draws, 0.015 + 0.06 * layer, 2.0, 0.014, None, 0.03, 0.4)
+    grown = Grown(strands, roots, lock, layer)
+    return grown._replace(strands=skin.outside(strayed(clumped(grown, 0.40, draws), lock, 0.03, draws)))
 
 
 _BROW_X = [0.15, 0.20, 0.30, 0.40, 0.50, 0.60, 0.70, 0.80, 0.88, 0.94]
@@ -414,16 +461,16 @@ def brows(skin: Skin, draws: Draws) -> Grown:
     def off(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
         thick = np.interp(
-            x, [0.15, 0.19, 0.25, 0.35, 0.55, 0.75, 0.92], [0.010, 0.040, 0.055, 0.058, 0.050, 0.030, 0.006]
+            x, [0.15, 0.19, 0.25, 0.35, 0.55, 0.75, 0.92], [0.030, 0.058, 0.074, 0.078, 0.070, 0.046, 0.010]
         )
         return np.asarray((at[:, 1] - brow_line(x)) / thick)
 
     def dense(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
         along = np.interp(x, [0.15, 0.26, 0.40, 0.80, 0.92], [0.25, 0.65, 1.0, 0.9, 0.3])
-        return np.clip(1.25 - off(at) ** 2, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.15) * (x < 0.92)
+        return np.clip(np.exp(-1.6 * off(at) ** 2) - 0.08, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.15) * (x < 0.92)
 
-    roots = skin.roots(1000, dense, draws)
+    roots = skin.roots(1500, dense, draws)
     side, x = np.sign(roots.at[:, :1]), np.abs(roots.at[:, :1])
     upright = 1 - np.clip((x - 0.18) / 0.25, 0, 1)
     rise = (brow_line(x + 0.08) - brow_line(x)) / 0.08
@@ -433,7 +480,7 @@ def brows(skin: Skin, draws: Draws) -> Grown:
     length = np.interp(x[:, 0], [0.15, 0.5, 0.75, 0.92], [0.075, 0.13, 0.10, 0.06])
     length *= np.exp(0.2 * draws.standard_normal(len(x)))
     strands = skin.grow(roots, start, length, 4, draws, 0.006, 0.0, 0.02)
-    return Grown(strands, roots, np.arange(len(x)))
+    return Grown(strands, roots, np.arange(len(x)), draws.random(len(x)))
 
 
 def beard(skin: Skin, draws: Draws) -> Grown:
@@ -444,15 +491,16 @@ def beard(skin: Skin, draws: Draws) -> Grown:
     at, x = roots.at, roots.at[:, :1]
     mustache = above_lip(at)[:, None]
     lock = locks(at, 500, draws)
-    down = np.array([0, -1.0, 0.10]) - 0.30 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.4)
+    down = np.array([0, -1.0, 0.10]) - 0.45 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.2)
     aside = np.array([0.9, 0, 0]) * np.clip(x / 0.15, -1, 1) + np.array([0, -1.0, 0.0])
     start = np.where(mustache, aside, down) + (0.25 - 0.1 * mustache) * roots.normal
     start = start + 0.10 * draws.standard_normal((500, 3))[lock] + 0.09 * draws.standard_normal(at.shape)
-    low = np.clip(0.42 + (-0.75 - at[:, 1]) * 0.55, 0.30, 1.0)
+    low = np.clip(0.38 + (-0.85 - at[:, 1]) * 0.60, 0.18, 1.0)
+    low *= 1 - 0.55 * np.clip((np.abs(x[:, 0]) - 0.30) / 0.5, 0, 1)
     length = 0.34 * np.where(mustache[:, 0], 0.36, low) * np.exp(0.16 * draws.standard_normal(len(at)))
     length *= np.clip(0.30 + beard_density(at), 0.4, 1)
     strands = skin.grow(roots, start, length, 6, draws, 0.012, 0.8, 0.03)
-    grown = Grown(strands, roots, lock)
+    grown = Grown(strands, roots, lock, draws.random(len(at)))
     strands = curled(clumped(grown, 0.25, draws), 0.010, 11.0, draws.uniform(0, 6.3, 500)[lock], 0.2)
     return grown._replace(strands=skin.outside(strands, 0.008))
 
@@ -485,19 +533,36 @@ def lashes(skin: Skin, draws: Draws) -> Grown:
     length = np.where(upper[:, 0], 0.075, 0.032) * outer * np.exp(0.15 * draws.standard_normal(len(near)))
     share = np.linspace(0, 1, 4)[None, :, None]
     strands = roots.at[:, None] + length[:, None, None] * (unit(start)[:, None] * share + bend[:, None] * share**2)
-    return Grown(strands, roots, np.arange(len(near)))
+    return Grown(strands, roots, np.arange(len(near)), np.ones(len(near)))
 
 
 def shades(grown: Grown, draws: Draws) -> np.ndarray:
-    """The logarithm of each strand's pigment over that of all, most of it shared by its lock; 100 for 1."""
-    own = 0.07 * draws.standard_normal(len(grown.lock)) + 0.10 * draws.standard_normal(grown.lock.max() + 1)[grown.lock]
-    return np.clip(np.rint(100 * own), -127, 127).astype(np.int8)
+    """The logarithm of each strand's pigment over that of all: its own, its lock's, darker deep down; 100 for 1."""
+    own = 0.10 * draws.standard_normal(len(grown.lock)) + 0.12 * draws.standard_normal(grown.lock.max() + 1)[grown.lock]
+    return np.clip(np.rint(100 * (own + 0.5 * (grown.layer**0.7 - 0.6))), -127, 127).astype(np.int8)
+
+
+EVERY = 4
+"""Each so manieth stored strand lies deep, and not at the hair's border: these make the undercoat."""
+
+
+def mixed(grown: Grown, draws: Draws) -> Int[np.ndarray, " n"]:
+    """An order in which every part is like the whole, and the deepest strands come at multiples of EVERY."""
+    order = draws.permutation(len(grown.lock))
+    deep = np.zeros(len(order), dtype=bool)
+    flat = grown.strands.reshape(-1, 3)
+    bare = (hairline(flat) < 0.05) & (flat[:, 2] > -0.85) & (flat[:, 1] > 0.2)
+    shown = (hairline(grown.roots.at) < 0.2) | bare.reshape(grown.strands.shape[:2]).any(1)
+    deep[np.argsort(grown.layer + shown, kind="stable")[: -(-len(order) // EVERY)]] = True
+    found = np.empty_like(order)
+    first = np.arange(len(order)) % EVERY == 0
+    found[first], found[~first] = order[deep[order]], order[~deep[order]]
+    return found
 
 
 def packed_groom(grown: Grown, draws: Draws) -> dict[str, np.ndarray]:
     """Arrays of the file. Points are whole numbers that follow from the two before them and a stored change."""
-    mixed = draws.permutation(len(grown.lock))
-    grown = grown.take(mixed)
+    grown = grown.take(mixed(grown, draws))
     whole = np.rint(grown.strands / _STEP)
     before, ahead = whole[:, 0], whole[:, 0]
     changes = []
@@ -514,20 +579,23 @@ def packed_groom(grown: Grown, draws: Draws) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-def grooms(held: Held) -> dict[str, np.ndarray]:
-    """Arrays of the file for all grooms."""
+def grooms(held: Held, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
+    """Arrays of the file for all grooms, or for these."""
     skin = Skin(held)
     growers: dict[str, Callable[[Draws], Grown]] = {
         "textured": lambda d: crop(skin, d, from_crown, 0.52, 0.17, 0.55, 0.45),
-        "parted": lambda d: crop(skin, d, from_parting, 0.95, 0.22, 0.42, 0.10, 0.5),
+        "parted": lambda d: crop(skin, d, from_parting, 0.90, 0.22, 0.42, 0.14, 1.1),
         "slicked": lambda d: crop(skin, d, backwards, 0.90, 0.26, 0.22, 0.08, 0.2),
         "coily": lambda d: coily_hair(skin, d), "locs": lambda d: locs(skin, d), "curly": lambda d: curly_hair(skin, d),
         "wavy": lambda d: wavy_hair(skin, d), "straight": lambda d: straight_hair(skin, d),
-        "ponytail": lambda d: ponytail(skin, d), "bun": lambda d: bun(skin, d), "fringe": lambda d: fringe(skin, d),
+        "ponytail": lambda d: ponytail(skin, d), "braid": lambda d: braid(skin, d),
+        "bun": lambda d: bun(skin, d), "fringe": lambda d: fringe(skin, d),
         "brows": lambda d: brows(skin, d), "beard": lambda d: beard(skin, d), "lashes": lambda d: lashes(skin, d),
     }  # fmt: skip
     found = {}
     for number, (name, grower) in enumerate(growers.items()):
+        if names and name not in names:
+            continue
         draws = np.random.Generator(np.random.Philox(key=440 + number))
         found |= {f"groom_{name}_{part}": values for part, values in packed_groom(grower(draws), draws).items()}
     return found
@@ -708,10 +776,12 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
 
 
 def main() -> None:
-    """Grows all anew in the file."""
+    """Grows all anew in the file, or the grooms that are named."""
+    names = sys.argv[1:]
     with np.load(FACTS / FILE, allow_pickle=False) as archive:
-        held = {name: archive[name] for name in archive.files if not name.startswith(("groom_", "worn_"))}
-    np.savez_compressed(FACTS / FILE, **held, **worn_meshes(held), **grooms(held))
+        held = {name: archive[name] for name in archive.files if names or not name.startswith(("groom_", "worn_"))}
+    made = {} if names else worn_meshes(held)
+    np.savez_compressed(FACTS / FILE, **{**held, **made, **grooms(held, names)})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.hair import balding, beard_density, beard_regions, hairline
+from transect.generators.faceworld.mesh.hair import balding, beard_density, beard_regions, hairline, spared
 from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, SKIN, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import KEPT, Values, remembered
@@ -49,7 +49,7 @@ def zones() -> Zones:
         return np.asarray(np.exp(-(((x - cx) / wide) ** 2 + ((y - cy) / high) ** 2)) * (z > ahead), dtype=np.float32)
 
     ears = np.clip(held.regions["ears"], 0, 1)
-    scalp = np.clip(0.4 + 5 * hairline(held.mean), 0, 1) * (1 - ears) * (y > -1.2)
+    scalp = np.clip(3.5 * hairline(held.mean) - 0.45, 0, 1) * (1 - ears) * (y > -1.2)
     beard = beard_density(held.mean)
     lips = np.clip((held.regions["lips"] - 0.3) * 2.0, 0, 1)
     socket = near(0.46, 0.05, 0.44, 0.26, -0.5)
@@ -85,7 +85,9 @@ def skin_colors(
     p: Values, skin: Float[np.ndarray, " 3"], hair: Float[np.ndarray, " 3"], seed: int
 ) -> Float[np.ndarray, "v 3"]:
     """Albedo of every vertex of the head."""
-    through = 0.015 + 0.10 * (p["hair_style"] == 1) * max(1 - 2.5 * p["hair_length"], 0)
+    through = (
+        0.05 if p["hair_style"] > 2 else 0.015 + 0.06 * (p["hair_style"] == 1) * max(1 - 2.5 * p["hair_length"], 0)
+    )
     return _skin_colors(p, skin.tobytes(), hair.tobytes(), seed, through)
 
 
@@ -115,9 +117,9 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     shadow = 0.75 * p["makeup"] * zone.lid
     color = color * np.exp(-shadow[:, None] * np.array([0.9, 1.2, 1.0]))
     grown = (p["hair_style"] > 0) * (
-        1 - np.clip((zone.balding - 1.02 + 0.95 * p["baldness"]) * 6, 0, 1) * (p["baldness"] > 0)
+        1 - np.clip((zone.balding - spared(p["baldness"])) * 4 + 0.3, 0, 1) * (p["baldness"] > 0)
     )
-    scalp = zone.scalp * (0.10 + 0.80 * grown)
+    scalp = zone.scalp * (0.10 + 0.85 * grown)
     color = color + (0.50 * hair + through * skin - color) * scalp[:, None]
     style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
     bearded = (0.42 if style == "stubble" else 0.85) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]

@@ -37,14 +37,14 @@ class Strands(NamedTuple):
     code: int
     width: float = _WIDE
     tip: float = 0.25
-    under: tuple[float, float, int, float] = (1.0, 0.075, 5, 0.55)
+    under: tuple[float, float, int, float] = (1.0, 0.075, 4, 0.50)
 
 
 def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     """How far inside the hair's border a place of the mean head's skin lies; below 0 outside."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
     border = np.interp(
-        z, [-1.02, -0.96, -0.80, -0.68, -0.52, -0.30, 0.0], [-0.50, -0.45, -0.10, 0.35, 0.78, 1.00, 1.17]
+        z, [-1.02, -0.96, -0.80, -0.68, -0.52, -0.30, 0.0], [-0.50, -0.45, -0.13, 0.28, 0.69, 0.90, 1.06]
     )
     temples = 0.10 * np.exp(-(((x - 0.70) / 0.18) ** 2)) * (z > -0.6)
     front = y - border - temples + 0.03 * np.exp(-((x / 0.15) ** 2))
@@ -90,6 +90,11 @@ def balding(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     return np.asarray(np.clip(np.maximum(front, crown) * np.clip((y - 0.50) / 0.50, 0, 1), 0, 1))
 
 
+def spared(baldness: float) -> float:
+    """How early what a person still has is lost, as balding() counts."""
+    return 1.10 - 1.03 * max(baldness, 0.0) ** 1.4
+
+
 @functools.cache
 def mirrored(name: str) -> Groom:
     """A groom with left and right exchanged: every second head is parted on its other side."""
@@ -108,7 +113,7 @@ def pressed(name: str) -> Groom:
     groom = asset().grooms[name]
     x, y, z = (groom.strands[..., k] for k in range(3))
     far = np.sqrt(x**2 + (0.85 * (z + 1.35)) ** 2) + 1e-6
-    room = 1.24 + 0.9 * np.clip((0.35 - y) / 1.1, 0, 1) ** 1.5
+    room = 1.24 + 0.5 * np.clip((0.35 - y) / 1.1, 0, 1) ** 1.5
     share = np.minimum(1, room / far)
     strands = np.stack([x * share, y, (z + 1.35) * share - 1.35], -1).astype(np.float32)
     return Groom(strands, groom.roots, groom.weights, groom.shade)
@@ -136,6 +141,8 @@ def _variant(p: Values) -> str:
         return "slicked" if kind < -0.75 else ("parted" if kind > 0.25 else "textured")
     if style == "coily":
         return "locs" if p["hair_curl"] > 0.9 else "coily"
+    if style == "ponytail":
+        return "braid" if p["hair_parting"] > 0.5 else "ponytail"
     return style
 
 
@@ -151,8 +158,8 @@ def head_hair(p: Values) -> list[Strands]:
     stretch, last = _grown(name, p, hat != "none")
     first = np.zeros(count, np.float32) if hat == "none" else _crossing(name, RIM)
     spans = np.stack([first, np.where(_kept(name, p), last, 0)], 1).astype(np.float32)
-    strands = [_made(name, groom, stretch, spans, p["hair_length"])]
-    if p["bangs"] > 0.02 and p["baldness"] < 0.4 and hat == "none" and style != "coily":
+    strands = [_made(name, groom, stretch, spans, p["hair_length"] * (p["baldness"] == 0))]
+    if p["bangs"] > 0.02 and p["baldness"] < 0.2 and hat == "none" and style != "coily":
         strands.append(_fringe(p))
     return strands
 
@@ -161,12 +168,13 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
     """How much longer each strand is than in its groom, and the point at which it is cut."""
     count, points = asset().grooms[name].strands.shape[:2]
     length, stretch = p["hair_length"], np.full(count, 1 + 0.12 * p["hair_volume"])
+    cut = min(max((p["baldness"] - 0.15) / 0.3, 0), 1)  # who loses hair wears the rest of it short
     last = np.full(count, points - 1.0)
     if name in ("textured", "parted", "slicked"):
-        stretch *= (0.16 + 0.94 * length) * _thinning(name, p)
+        stretch *= (0.16 + 0.94 * length) * _thinning(name, p) * (1 - 0.4 * cut)
     elif name == "coily":
-        stretch *= (0.20 + 0.95 * length) * (0.4 if under else 1) * _thinning(name, p)
-    elif name == "ponytail":
+        stretch *= (0.20 + 0.95 * length * (1 - 0.85 * cut)) * (0.4 if under else 1) * _thinning(name, p)
+    elif name in ("ponytail", "braid"):
         stretch[:] = 1.0
         last[_tail(name)] = (points - 1) * (0.40 + 0.60 * length)
     elif name == "bun":
@@ -174,14 +182,14 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
     else:
         ragged = 0.18 * (order(name) - 0.6)
         last = np.minimum(last, _crossing(name, round(-0.75 - 2.1 * length, 3)) + ragged * points / 4)
-        last = np.maximum(last, 2.0)
+        last = np.maximum(last, 2.0) * (1 - 0.85 * cut)
     return stretch, last
 
 
 def _thinning(name: str, p: Values) -> Float[np.ndarray, " n"]:
     """Short hair is shorter where it is soon lost."""
-    left = 1.02 - 0.95 * p["baldness"] - _rooted(name)[0]
-    return np.asarray(np.clip(3 * left, 0.25, 1)) if p["baldness"] > 0 else np.ones(len(left))
+    left = spared(p["baldness"]) - _rooted(name)[0]
+    return np.asarray(np.clip(0.55 + 2 * left, 0.55, 1)) if p["baldness"] > 0 else np.ones(len(left))
 
 
 @functools.cache
@@ -192,14 +200,14 @@ def _tail(name: str) -> np.ndarray:
 
 
 def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"], length: float) -> Strands:
-    shine = {"coily": 0.25, "locs": 0.35, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
-    made = Strands(name, groom, stretch, spans, 0.8, shine, HAIR)
-    if name == "locs":
-        return made._replace(width=0.075, tip=0.7, under=(1.0, 0.10, 1, 0.4))
+    shine = {"coily": 0.25, "locs": 0.4, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
+    made = Strands(name, groom, stretch, spans, 0.65, shine, HAIR)
+    if name == "curly":
+        return made._replace(under=(1.0, 0.05, 4, 0.50))
     if name == "coily":
-        return made._replace(under=(1.0, 0.06, 5, 0.55), tip=0.6)
+        return made._replace(under=(1.0, 0.06, 4, 0.55), tip=0.6)
     if name in ("textured", "parted", "slicked"):
-        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.05, 3, 0.80), cover=0.7)
+        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.055, 4, 0.70), cover=0.7)
     return made
 
 
@@ -213,9 +221,9 @@ def _rooted(name: str) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]
 def _kept(name: str, p: Values) -> np.ndarray:
     """Strands that hair loss and the hairline leave; a bald crown keeps a few."""
     early, inside = _rooted(name)
-    lost = early * (0.92 + 0.16 * order(name)) > 1.02 - 0.95 * p["baldness"]
+    lost = early * (0.86 + 0.24 * order(name)) > spared(p["baldness"])
     ahead = asset().grooms[name].strands[:, 0, 2] > -0.75
-    high = (inside < 0.06 * p["hairline"]) & ahead & (p["hairline"] > 0)
+    high = (inside < 0.055 * (1 + p["hairline"])) & ahead
     return np.asarray(~lost & ~high) if p["baldness"] > 0 else ~high
 
 
@@ -232,11 +240,11 @@ def brow_hair(p: Values) -> Strands:
     """Brows, thicker on masculine faces and by the person's own thickness."""
     groom = asset().grooms["brows"]
     count, points = groom.strands.shape[:2]
-    share = min(max(0.62 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
+    share = min(max(0.55 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
     spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
     # Hairs at the inner end stand up: shorter there, they do not look like a frown.
     lying = 0.55 + 0.45 * np.clip((np.abs(groom.strands[:, 0, 0]) - 0.2) / 0.25, 0, 1)
-    return Strands("brows", groom, lying, spans, 0.20, 0.1, BARE, 0.011, 0.1, (0.05, 0.04, 1, 0.6))
+    return Strands("brows", groom, lying, spans, 0.25, 0.1, BARE, 0.012, 0.1, (0.05, 0.04, 1, 0.6))
 
 
 def lashes(p: Values) -> Strands:
@@ -250,12 +258,12 @@ def lashes(p: Values) -> Strands:
     return Strands("lashes", groom, stretch, spans, 0.55 + 0.3 * p["makeup"], 0.0, KEPT, width, 0.1, (0.0, 0.0, 1, 1.0))
 
 
-def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
-    """Which places of the mean head each style leaves hair at."""
+def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, Float[np.ndarray, " n"]]:
+    """How much hair each style leaves at places of the mean head, with soft borders."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
-    mustache = (x < 0.52) & (y > -1.18) & (z > -0.25)
-    goatee = mustache & (x < 0.47) | (x < 0.44) & (y < -1.0) & (z > -0.7)
-    every = np.ones(len(at), dtype=bool)
+    mustache = np.clip((0.56 - x) / 0.14, 0, 1) * (y > -1.18) * (z > -0.25)
+    chin = np.clip((0.50 - x) / 0.20, 0, 1) * np.clip((-0.95 - y) / 0.1, 0, 1) * (z > -0.7)
+    goatee, every = np.maximum(mustache, chin), np.ones(len(at))
     return {"stubble": every, "full": every, "mustache": mustache, "goatee": goatee}
 
 
@@ -269,9 +277,10 @@ def facial_hair(p: Values) -> Strands | None:
     count, points = groom.strands.shape[:2]
     short = style == "stubble"
     grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
-    kept = beard_regions(groom.strands[:, 0])[style] & (order("beard") < 0.25 + 0.75 * amount**0.5)
+    dense = beard_regions(groom.strands[:, 0])[style]
+    kept = order("beard") < (0.25 + 0.75 * amount**0.5) * dense
+    edge = dense * np.clip(0.1 + 0.9 * beard_density(groom.strands[:, 0]), 0, 1)
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
     under = (0.0, 0.0, 1, 1.0) if short else (0.55 * amount, 0.04, 2, 0.65)
-    return Strands(
-        "beard", groom, np.full(count, grown), spans, 0.40 if short else 0.7, 0.35, BEARD, 0.011, 0.15, under
-    )
+    width, cover = 0.007 + 0.004 * amount, 0.40 if short else 0.7
+    return Strands("beard", groom, grown * (0.3 + 0.7 * edge), spans, cover, 0.35, BEARD, width, 0.15, under)

@@ -520,7 +520,7 @@ def paint_strands(  # noqa: C901
     picture: Float[np.ndarray, "h w 3"],
     label: UInt8[np.ndarray, "h w"],
 ) -> None:
-    """Lines of hair that taper to their tips; edges cover the share of a pixel that they do.
+    """Lines of hair that taper to tips and roots; edges cover the share of a pixel that they do.
 
     look: coverage, bias of depth, width in pixels, label, factor on colors, share of the width at the tip, every which
     strand is drawn. solid: depth without frames of glasses, which hide what lies behind them and nothing beside them.
@@ -557,7 +557,8 @@ def paint_strands(  # noqa: C901
             for j in range(steps):
                 t = (np.float32(j) + half) * step
                 left = from_tip0 - t * per
-                thick = tip + (one - tip) * min(one, np.float32(2.2) * left)
+                thick = min(one, np.float32(2.2) * left, np.float32(0.3) + np.float32(4) * (one - left))
+                thick = tip + (one - tip) * thick
                 reach = half * wide * thick * slope
                 z = z0 + t * (z1 - z0) + bias
                 x, y = x0 + t * dx, y0 + t * dy

@@ -99,10 +99,10 @@ class Hair:
             colors = np.empty_like(placed.points)
             volume = _NO_VOLUME if own is None or strands.code != HAIR else own
             shaded = volume is not _NO_VOLUME
-            passed = 1 - 0.6 * min(1.0, (float(color.mean()) / 0.25) ** 0.5) if shaded else -1.0  # of black hair least
+            passed = 1 - 0.5 * min(1.0, (float(color.mean()) / 0.25) ** 0.5) if shaded else -1.0  # of black hair least
             light_strands(
                 placed.points, placed.screen, placed.counts, solid, _CORNER, volume,
-                passed, strands.groom.shade, pigment, light, strands.shine, colors,
+                passed, _mixture(strands.groom.shade[: len(placed.points)], color), pigment, light, strands.shine, colors,
             )  # fmt: skip
             cover, wide, every, dim = strands.under
             tip = strands.tip
@@ -142,8 +142,8 @@ hair_of = remembered(
 
 def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, size: int) -> Placed:
     groom, kept, detail = strands.groom, 1.0, 1.0
-    if size < _FINE and strands.name not in ("locs", "lashes", "brows"):
-        kept, detail = max((size / _FINE) ** 1.5, 0.2), 0.7
+    if size < _FINE and strands.name != "lashes":
+        kept, detail = max((size / _FINE) ** 1.5, 0.35 if strands.name == "brows" else 0.2), 0.7
     count = round(len(groom.strands) * kept)
     points = np.empty_like(groom.strands[:count])
     screen, counts = np.empty_like(points), np.empty(count, np.int32)
@@ -161,7 +161,12 @@ def _pigment(name: str, color: Float[np.ndarray, " 3"], p: Values) -> Float[np.n
         return np.asarray(0.012 + 0.10 * color)
     if name == "brows":
         return np.asarray(0.8 * (1 - 0.75 * (p["skin_tone"] - 1) / 9) * color)
-    return np.asarray(0.8 * color if name == "beard" else color)
+    return np.asarray(0.95 * color + 0.006 if name == "beard" else color / (1 + 0.7 * color))
+
+
+def _mixture(shade: Float[np.ndarray, " n"], color: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " n"]:
+    """Strands differ the more the lighter the hair: grey is a mixture of white and dark ones."""
+    return np.asarray(np.minimum(shade ** np.float32(1 + 2.2 * min(float(color.mean()), 0.6)), 1.5), dtype=np.float32)
 
 
 @functools.cache
