@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int32, UInt8
 from transect.generators.faceworld.attributes import CLOTHES, GLASSES, PATTERNS
 from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface
+from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface, zones
 from transect.generators.faceworld.mesh.kernels import enlarge, find_normals, rasterize, read_shadow
 from transect.generators.faceworld.mesh.shape import (
     KEPT,
@@ -177,7 +177,8 @@ def _vertices(
     found, count, ambient = seen.copy(), len(head.rest), _ambient(p, scene)
     light = found[:, shading.LIGHT : shading.ALBEDO]
     light *= ambient
-    found[:count, shading.ALBEDO : shading.SURFACE] = skin_colors(p, colors.skin, colors.hair, seed)
+    raised = 1 + np.float32(0.10 * p["smile"]) * zones().apple  # cheeks that a smile lifts face the light
+    found[:count, shading.ALBEDO : shading.SURFACE] = skin_colors(p, colors.skin, colors.hair, seed) * raised[:, None]
     found[:count, [15, 17, 18]] = skin_surface(p)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
@@ -185,9 +186,9 @@ def _vertices(
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
     side, ahead = np.abs(head.rest[teeth, 0]), head.rest[teeth, 2]
     corner = np.abs(head.rest[:, 0][asset().regions["lips"] > 0.5]).max()
-    entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2 * np.clip(3.4 - 4 * side / corner, 0.04, 1)
+    entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2 * np.clip(3.1 - 4 * side / corner, 0.03, 1)
     inside = head.pose.rotation[:, 2]
-    light[teeth] = 2.3 * (ambient_of(p, np.array([inside])) + key) * entering[:, None]
+    light[teeth] = 3.1 * (ambient_of(p, np.array([inside])) + key) * entering[:, None]
     found[teeth, 19] = entering
     return found
 

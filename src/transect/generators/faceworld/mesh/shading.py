@@ -187,7 +187,7 @@ def _shade_eye(
         scale = one / np.sqrt(cx * cx + cy * cy + cz * cz)
         cx, cy, cz = cx * scale, cy * scale, cz * scale
     mirrored = cx * lamp[1, 0] + cy * lamp[1, 1] + cz * lamp[1, 2]
-    size = np.float32(0.992) - np.float32(0.008) * lamp[5, 0]
+    size = np.float32(0.994) - np.float32(0.006) * lamp[5, 0]
     spot = min(one, max(zero, (mirrored - size) / np.float32(0.006)))
     spot *= np.float32(0.3) + np.float32(0.7) * lit
     window = np.float32(0.03) * max(zero, cy) * (one - half * pupil)
@@ -197,16 +197,16 @@ def _shade_eye(
         white *= one - pink * (np.float32(0.2) if k == 0 else np.float32(0.55))
         own = white * (one - iris) + eyes[3, k] * fibers * iris
         e = at[9 + k] + lamp[2, k] * turned * (np.float32(0.25) + np.float32(0.75) * lit)
-        shine = spot * np.float32(0.65) * lamp[2, k] + (window + np.float32(0.35) * moist) * e
+        shine = spot * np.float32(0.55) * lamp[2, k] + (window + np.float32(0.35) * moist) * e
         out[k] = own * dark * e * lid * corner + shine * min(one, lid + np.float32(0.2))
 
 
 @compiled
 def _shade_other(
-    at: Float[np.ndarray, " 21"], part: int, facing: np.float32, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
-    fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
+    at: Float[np.ndarray, " 21"], part: int, below: np.float32, facing: np.float32, lit: np.float32,
+    lamp: Float[np.ndarray, "10 3"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
-    """Teeth, tongue, hats, frames, earrings and masks."""
+    """Teeth, so far below the lip, tongue, hats, frames, earrings and masks."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
     mask = fine.shape[0] - 1
     lobe = max(zero, at[3] * lamp[1, 0] + at[4] * lamp[1, 1] + at[5] * lamp[1, 2])
@@ -231,7 +231,7 @@ def _shade_other(
         gum = min(one, max(zero, root * np.float32(60)))
         weave = one - np.float32(0.22) * beside * beside - np.float32(0.35) * _bump((one - beside) / np.float32(0.10))
         weave *= (np.float32(0.96) + np.float32(0.05) * np.sin(number * np.float32(2.4))) * (half + half * max(zero, at[5]))
-        weave *= one - np.float32(0.25) * _bump(root / np.float32(0.05))
+        weave *= one - np.float32(0.55) * np.exp(-below * np.float32(36)) - np.float32(0.2) * _bump(root * np.float32(20))
     direct = max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit if part > 6 else zero
     shine = at[15] * lobe * (lit if part > 6 else at[19])
     for k in range(3):
@@ -459,7 +459,7 @@ def shade(  # noqa: C901
                 y, x = top + n // 2, left + n % 2
                 f = nearest[y, x]
                 shown[n], kinds[n] = 0, parts[f] if f >= 0 else -1
-                run[x] = run[x] + 1 if kinds[n] == 1 or kinds[n] == 2 else 0
+                run[x] = run[x] + 1 if 0 < kinds[n] < 5 else 0
                 runs[n] = run[x]
                 low, high = min(low, depth[y, x]), max(high, depth[y, x])
                 if f < 0:
@@ -501,7 +501,7 @@ def shade(  # noqa: C901
                     wet = y + 2 < height and nearest[y + 2, x] >= 0 and parts[nearest[y + 2, x]] == 0
                     _shade_eye(at, part - 1, runs[n], wet, lit, lamp, eyes, look, out)
                 elif part > 2:
-                    _shade_other(at, part, facing, lit, lamp, fine, out)
+                    _shade_other(at, part, runs[n] / look[5], facing, lit, lamp, fine, out)
                 elif shown[n] == 5:
                     _shade_clothes(at, facing, lit, lamp, cloth, out)
                 else:
