@@ -28,8 +28,11 @@ SHOT_NOISE = 0.8e-4
 READ_NOISE = 2.5e-4
 """Standard deviation of a dark pixel at base gain."""
 
-COLOR_KEPT = 0.7
+COLOR_KEPT = 0.5
 """Share of the tone curve that follows luminance."""
+
+TOE = 0.05, 0.09, 1.075
+"""Light where the tone curve's foot begins and ends, and what is gained above: dark tones keep more contrast."""
 
 _NOTHING = 1e-6
 """Weights of a blur that are left out."""
@@ -88,7 +91,7 @@ def compress(pixels: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.nda
 
 
 def roll_off(linear: Channels) -> Channels:
-    """Light under the camera's tone curve: nearly straight in the dark, flat towards white.
+    """Light under the camera's tone curve: steeper in the dark, flat towards white.
 
     Bent by luminance, colors keep their ratios; bent channel by channel, they pale towards the highlights. Cameras lie
     between the two: COLOR_KEPT of the first.
@@ -101,7 +104,9 @@ def roll_off(linear: Channels) -> Channels:
 
 def _curve(light: np.ndarray) -> np.ndarray:
     """Factor by which the tone curve weakens that light."""
-    return _power(_power(light, SHOULDER) + 1, -1 / SHOULDER)
+    low, high, gain = TOE
+    foot = gain * (light + low) / (light + high)
+    return np.asarray(_power(_power(light, SHOULDER) + 1, -1 / SHOULDER) * foot)
 
 
 def encode_srgb(linear: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int32, UInt8
 from transect.generators.faceworld.attributes import CLOTHES, GLASSES, PATTERNS
 from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface
+from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface, zones
 from transect.generators.faceworld.mesh.kernels import enlarge, find_normals, rasterize, read_shadow
 from transect.generators.faceworld.mesh.shape import (
     KEPT,
@@ -160,11 +160,11 @@ def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes, mask: int) -> tuple
     left[:count], sky_left = hair.shade(axes[2], head.posed, head.rest)
     spread[:count] *= left[:count]
     shading.spread(spread[:count], held.starts, held.near, _SPREAD)
-    seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(head.hollow, -0.12, 1.8)) * sky_left
+    seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(0.8 * head.hollow, -0.12, 1.5)) * sky_left
     if mask > 0:
         seen[:count] *= worn.beside_mask(mask)
     # What comes out of hollows has met skin more often, and is redder.
-    found[:, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.85, 1.08, 1.12], np.float32)
+    found[:, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.90, 1.04, 1.07], np.float32)
     found[:count, : shading.NORMAL] = held.mean
     found[:, 16], found[:, 19], found[:, 20] = spread, np.minimum(seen, 1), left
     return depth, found
@@ -183,7 +183,8 @@ def _vertices(
     found, count, ambient = seen.copy(), len(head.rest), _ambient(p, scene)
     light = found[:, shading.LIGHT : shading.ALBEDO]
     light *= ambient
-    found[:count, shading.ALBEDO : shading.SURFACE] = skin_colors(p, colors.skin, colors.hair, seed)
+    raised = 1 + np.float32(0.10 * p["smile"]) * zones().apple  # cheeks that a smile lifts face the light
+    found[:count, shading.ALBEDO : shading.SURFACE] = skin_colors(p, colors.skin, colors.hair, seed) * raised[:, None]
     found[:count, [15, 17, 18]] = skin_surface(p)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
@@ -191,9 +192,9 @@ def _vertices(
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
     side, ahead = np.abs(head.rest[teeth, 0]), head.rest[teeth, 2]
     corner = np.abs(head.rest[:, 0][asset().regions["lips"] > 0.5]).max()
-    entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2 * np.clip(3.0 - 4 * side / corner, 0.02, 1)
+    entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2 * np.clip(3.1 - 4 * side / corner, 0.03, 1)
     inside = head.pose.rotation[:, 2]
-    light[teeth] = 1.42 * (ambient_of(p, np.array([inside])) + key) * entering[:, None]
+    light[teeth] = 3.1 * (ambient_of(p, np.array([inside])) + key) * entering[:, None]
     found[teeth, 19] = entering
     return found
 
@@ -264,7 +265,7 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     enlarge(np.ascontiguousarray(background, np.float32), picture)
     shading.shade(
         buffers.nearest, buffers.depth, buffers.weights, full.faces, full.parts, vertices, lamp, shadow,
-        _eyes(p, colors, head), _cloth(p, colors), _look(p, size), shading.pores(), picture, label,
+        _eyes(p, colors, head), _cloth(p, colors), _look(p, size), shading.pores(), _unrolled(), picture, label,
         np.empty((9, 21), np.float32), np.zeros((4, size), np.int32),
     )  # fmt: skip
     masked = label == shading.MASKED if p["face_mask"] > 0 else None
@@ -311,7 +312,7 @@ def _eyes(p: Values, colors: Colors, head: Head) -> Float[np.ndarray, "4 3"]:
     centers = [head.posed[vertices_of(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
     aside = 0.42 * p["gaze"]
     gaze = head.pose.rotation @ np.array([np.sin(aside), 0.0, np.cos(aside)])
-    return np.stack([*centers, gaze, 1.7 * colors.iris]).astype(np.float32)
+    return np.stack([*centers, gaze, 1.6 * min(0.35 + 0.65 * p["sclera"], 1) * colors.iris]).astype(np.float32)
 
 
 def _cloth(p: Values, colors: Colors) -> Float[np.ndarray, "3 3"]:
@@ -328,13 +329,22 @@ def _look(p: Values, size: int) -> Float[np.ndarray, " 8"]:
     old = min(max((p["age"] - 28) / 45, 0), 1.1)
     pores = 0.046 + 0.014 * old + 0.020 * (p["face_shape"] - 0.5)
     unit = size / VIEW / p["distance"]
-    white = 0.09 + 0.36 * min(p["sclera"], 1.1)
+    white = 0.08 + 0.29 * min(p["sclera"], 1.1)
     return np.array([pores, old, p["brow_raise"], white, 2 * p["relief_1"], unit, p["smile"], _crease(p)], np.float32)
 
 
 def _crease(p: Values) -> float:
     """How dark the crease of the upper lid is: some people have none."""
-    return 0.32 * min(max(0.75 - 0.35 * p["eye_fold"] - 0.4 * max(p["shape_2"], 0), 0), 1)
+    return 0.40 * min(max(0.75 - 0.35 * p["eye_fold"] - 0.4 * max(p["shape_2"], 0), 0), 1)
+
+
+@functools.cache
+def _unrolled() -> Float[np.ndarray, "v 2"]:
+    """The mean head laid flat: around its axis, and up over the crown."""
+    x, y, z = asset().mean.T - np.array([[0.0], [0.35], [-0.7]])
+    out = np.hypot(x, z)
+    up = np.where(y > 0, 1.25 * np.arctan2(y, out), y)
+    return np.stack([1.25 * np.arctan2(x, z) * np.cos(np.maximum(up, 0) / 1.25), up], 1).astype(np.float32)
 
 
 @functools.cache

@@ -69,7 +69,7 @@ def find_hollows(
             scratch[v, 0], scratch[v, 1], scratch[v, 2] = x * share, y * share, z * share
         smooth, scratch = scratch, smooth
         if step == 1 or step == 3 or step == steps:
-            weight = np.float32(6.0) if step == 1 else (np.float32(5.0) if step == 3 else np.float32(3.5))
+            weight = np.float32(3.0) if step == 1 else (np.float32(5.0) if step == 3 else np.float32(3.5))
             for v in range(count):
                 depth = np.float32(0)
                 for c in range(3):
@@ -163,48 +163,50 @@ def _shade_eye(
     ahead = px * eyes[2, 0] + py * eyes[2, 1] + pz * eyes[2, 2]
     angle = np.arccos(min(one, max(-one, ahead)))
     soft = max(np.float32(0.04), np.float32(5) / look[5])
-    iris = min(one, max(zero, (np.float32(0.45) + half * soft - angle) / soft))
-    pupil = min(one, max(zero, (np.float32(0.165) + half * soft - angle) / soft))
-    ring = _bump((angle - np.float32(0.44)) / np.float32(0.07))
+    iris = min(one, max(zero, (np.float32(0.39) + half * soft - angle) / soft))
+    pupil = min(one, max(zero, (np.float32(0.14) + half * soft - angle) / soft))
+    ring = _bump((angle - np.float32(0.375)) / np.float32(0.065))
     turn = np.arctan2(py - eyes[2, 1], px - eyes[2, 0])
-    fibers = np.float32(0.9) + np.float32(0.25) * np.sin(
+    fibers = np.float32(0.9) + np.float32(0.20) * np.sin(
         turn * np.float32(23) + np.float32(3) * np.sin(turn * np.float32(9))
     )
-    fibers *= np.float32(0.55) + np.float32(1.3) * angle
+    fibers *= np.float32(0.75) + np.float32(0.5) * _bump((angle - np.float32(0.22)) / np.float32(0.08))
     # Light that the cornea gathers opposite to where it comes from.
     across = (px - eyes[2, 0] * ahead) * lamp[0, 0] + (py - eyes[2, 1] * ahead) * lamp[0, 1]
     fibers *= max(np.float32(0.45), one - np.float32(1.6) * across)
-    dark = (one - np.float32(0.6) * ring * iris) * (one - np.float32(0.97) * pupil)
+    dark = (one - np.float32(0.75) * ring * iris) * (one - np.float32(0.97) * pupil)
     vein = one - np.float32(0.30) * min(one, max(zero, angle - np.float32(0.50)))
+    pink = min(one, max(zero, (np.float32(0.335) - abs(at[0])) * np.float32(25)))  # the caruncle
     below = np.float32(above) / look[5]
-    lid = one - np.float32(0.80) * np.exp(-below * np.float32(14))
-    corner = one - np.float32(0.55) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
+    lid = one - np.float32(0.40) * np.exp(-below * np.float32(14)) - np.float32(0.40) * _bump(below * np.float32(22))
+    corner = one - np.float32(0.45) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
     turned = max(zero, (px * lamp[0, 0] + py * lamp[0, 1] + pz * lamp[0, 2] + np.float32(0.45)) / np.float32(1.45))
     cx, cy, cz = px, py, pz
-    if angle < np.float32(0.46):  # the cornea bulges
+    if angle < np.float32(0.40):  # the cornea bulges
         cx, cy, cz = px - half * eyes[2, 0], py - half * eyes[2, 1], pz - half * eyes[2, 2]
         scale = one / np.sqrt(cx * cx + cy * cy + cz * cz)
         cx, cy, cz = cx * scale, cy * scale, cz * scale
     mirrored = cx * lamp[1, 0] + cy * lamp[1, 1] + cz * lamp[1, 2]
-    size = np.float32(0.989) - np.float32(0.012) * lamp[5, 0]
+    size = np.float32(0.994) - np.float32(0.006) * lamp[5, 0]
     spot = min(one, max(zero, (mirrored - size) / np.float32(0.006)))
     spot *= np.float32(0.3) + np.float32(0.7) * lit
     window = np.float32(0.03) * max(zero, cy) * (one - half * pupil)
     moist = np.float32(0.10) * (np.float32(0.3) + np.float32(0.7) * lit) if wet else zero
     for k in range(3):
-        white = look[3] * (vein if k else one) * (one if k == 0 else np.float32(0.94 if k == 1 else 0.90))
+        white = look[3] * (vein if k else one) * (one if k == 0 else np.float32(0.95 if k == 1 else 0.91))
+        white *= one - pink * (np.float32(0.2) if k == 0 else np.float32(0.55))
         own = white * (one - iris) + eyes[3, k] * fibers * iris
         e = at[9 + k] + lamp[2, k] * turned * (np.float32(0.25) + np.float32(0.75) * lit)
-        shine = spot * np.float32(0.75) * lamp[2, k] + (window + np.float32(0.35) * moist) * e
+        shine = spot * np.float32(0.55) * lamp[2, k] + (window + np.float32(0.35) * moist) * e
         out[k] = own * dark * e * lid * corner + shine * min(one, lid + np.float32(0.2))
 
 
 @compiled
 def _shade_other(
-    at: Float[np.ndarray, " 21"], part: int, facing: np.float32, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
-    fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
+    at: Float[np.ndarray, " 21"], part: int, below: np.float32, facing: np.float32, lit: np.float32,
+    lamp: Float[np.ndarray, "10 3"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
-    """Teeth, tongue, hats, frames, earrings and masks."""
+    """Teeth, so far below the lip, tongue, hats, frames, earrings and masks."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
     mask = fine.shape[0] - 1
     lobe = max(zero, at[3] * lamp[1, 0] + at[4] * lamp[1, 1] + at[5] * lamp[1, 2])
@@ -219,14 +221,22 @@ def _shade_other(
     if part == 10:  # finer cloth
         across, down = np.float32(110) * (at[0] + half * at[2]), np.float32(110) * (at[1] - np.float32(0.3) * at[2])
         weave = one + np.float32(0.035) * np.sin(across) * np.sin(down)
-    if part == 3 or part == 4:  # between one tooth and the next, and towards the gums
-        beside = abs(at[0]) / (np.float32(0.115) if part == 3 else np.float32(0.085))
-        beside = abs(beside - np.floor(beside + half))
-        weave = one - np.float32(0.35) * _bump(beside / np.float32(0.07))
+    gum = zero
+    if part == 3 or part == 4:  # between one tooth and the next, rounded, and towards the gums
+        place = at[0] / (np.float32(0.115) if part == 3 else np.float32(0.085))
+        number = np.floor(place)
+        beside = abs(place - number - half) * np.float32(2)
+        root = at[1] + np.float32(0.995) if part == 3 else -np.float32(1.225) - at[1]
+        root += np.float32(0.03) * beside * beside
+        gum = min(one, max(zero, root * np.float32(60)))
+        weave = one - np.float32(0.22) * beside * beside - np.float32(0.35) * _bump((one - beside) / np.float32(0.10))
+        weave *= (np.float32(0.96) + np.float32(0.05) * np.sin(number * np.float32(2.4))) * (half + half * max(zero, at[5]))
+        weave *= one - np.float32(0.55) * np.exp(-below * np.float32(36)) - np.float32(0.2) * _bump(root * np.float32(20))
     direct = max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit if part > 6 else zero
     shine = at[15] * lobe * (lit if part > 6 else at[19])
     for k in range(3):
-        out[k] = weave * at[12 + k] * (at[9 + k] + lamp[2, k] * direct) + shine * lamp[2, k]
+        pink = one - gum * (np.float32(0.45) if k == 0 else np.float32(0.74))
+        out[k] = pink * weave * at[12 + k] * (at[9 + k] + lamp[2, k] * direct) + shine * lamp[2, k]
 
 
 @compiled
@@ -270,18 +280,17 @@ def _shade_clothes(
 
 @compiled
 def _find_relief(
-    places: Float[np.ndarray, "n 3"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 6"]
+    places: Float[np.ndarray, "n 5"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 6"]
 ) -> None:
-    """Fine relief on three scales by the place at rest, averaged over places.
+    """Fine relief on three scales by the place on the unrolled skin, averaged over places.
 
     Slopes across and down, depth of the two finer scales, depth and slope of the third, and how red the skin is.
     """
-    mask, share, less = fine.shape[0] - 1, _STEP / np.float32(places.shape[0]), np.float32(0.7)
+    mask, share, less = fine.shape[0] - 1, _STEP / np.float32(places.shape[0]), np.float32(0.4)
     for k in range(6):
         out[k] = 0
     for n in range(places.shape[0]):
-        x, y, z = places[n, 0], places[n, 1], places[n, 2]
-        over, down = x - (z if x > 0 else -z), y + np.float32(0.6) * z
+        over, down = places[n, 3], places[n, 4]
         i, j = np.uint32(int(over * np.float32(420)) & mask), np.uint32(int(down * np.float32(420)) & mask)
         gx, gy, deep = np.int32(fine[j, i, 0]), np.int32(fine[j, i, 1]), np.int32(fine[j, i, 2])
         i, j = np.uint32(int(over * np.float32(170)) & mask), np.uint32(int(down * np.float32(170)) & mask)
@@ -309,14 +318,14 @@ def _wrinkle(  # noqa: C901
         above *= min(one, (np.float32(1.25) - ry) * np.float32(5)) * (one - side * side)
         brow = (old * half + max(zero, look[2]) * (np.float32(0.06) + half * old)) * above
         turn = ry * np.float32(34) + np.float32(2) * np.sin(rx * np.float32(2.3) + look[4]) + look[4] + half * wave
-        gy += np.float32(0.40) * brow * np.cos(turn) * (half + half * np.sin(rx * np.float32(3) + look[4]))
+        gy += np.float32(0.30) * brow * np.cos(turn) * (half + half * np.sin(rx * np.float32(3) + look[4]))
     if (old > 0 or smile > 0) and abs(ry) < np.float32(0.55) and rz > np.float32(-1.2):
         ox, oy = side - np.float32(0.70), ry + np.float32(0.06)
         if ox > 0:
             crow = _bump((np.sqrt(ox * ox + oy * oy) - np.float32(0.22)) / np.float32(0.12))
             crow *= old * np.float32(0.6) + smile * (np.float32(0.06) + np.float32(0.3) * old)
             if crow > 0:
-                gy += half * crow * np.cos(np.float32(13) * np.arctan2(oy, ox) + look[4])
+                gy += np.float32(0.34) * crow * np.cos(np.float32(13) * np.arctan2(oy, ox) + look[4])
         bag = _bump((ry + np.float32(0.30)) / np.float32(0.05))
         if bag > 0:
             gy += np.float32(0.35) * old * bag * _bump((side - np.float32(0.48)) / np.float32(0.2))
@@ -350,12 +359,12 @@ def _wrinkle(  # noqa: C901
 
 @compiled
 def _shade_skin(
-    at: Float[np.ndarray, " 21"], places: Float[np.ndarray, "n 3"], facing: np.float32, lit: np.float32,
+    at: Float[np.ndarray, " 21"], places: Float[np.ndarray, "n 5"], facing: np.float32, lit: np.float32,
     lamp: Float[np.ndarray, "10 3"], look: Float[np.ndarray, " 8"], fine: Int8[np.ndarray, "d d 3"],
     relief: Float[np.ndarray, " 6"], lines: Float[np.ndarray, " 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
-    """Skin and lips. places: at rest, over which relief is averaged; relief, lines: room for them."""
-    zero, one = np.float32(0), np.float32(1)
+    """Skin and lips. places: at rest and on the unrolled skin, over which relief is averaged; relief, lines: room for them."""
+    zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
     _find_relief(places, fine, relief)
     for k in range(3):
         lines[k] = 0
@@ -370,6 +379,7 @@ def _shade_skin(
     scale = one / np.sqrt(bx * bx + by * by + nz * nz)
     bx, by, bz = bx * scale, by * scale, nz * scale
     bumped = bx * lamp[0, 0] + by * lamp[0, 1] + bz * lamp[0, 2]
+    bx, by, bz = half * (bx + nx), half * (by + ny), half * (bz + nz)
     spread_lit, seen, gloss, inside = at[16], at[19], at[15], at[18]
     wide = _square(_square(_square(max(zero, bx * lamp[1, 0] + by * lamp[1, 1] + bz * lamp[1, 2]))))
     narrow = wide * wide * wide
@@ -380,7 +390,7 @@ def _shade_skin(
     sky = edge * seen * np.float32(0.22) * max(zero, np.float32(0.45) + np.float32(0.55) * by)
     sky = (sky + edge * np.float32(1.5) * behind * lamp[4, 1]) / max(at[10], np.float32(0.05))
     raised = max(np.float32(0.4), one + np.float32(0.6) * (gx * lamp[0, 0] + gy)) * mottled
-    dark = (one - np.float32(0.96) * inside) * mottled
+    dark = (one - np.float32(0.90) * inside) * mottled
     red = one - np.float32(0.022) * relief[5]
     for k in range(3):
         own = at[12 + k] * (red if k else one) * (one - hole * (one if k else np.float32(0.86))) * dark
@@ -419,6 +429,7 @@ def shade(  # noqa: C901
     cloth: Float[np.ndarray, "3 3"],
     look: Float[np.ndarray, " 8"],
     fine: Int8[np.ndarray, "d d 3"],
+    unrolled: Float[np.ndarray, "v 2"],
     picture: Float[np.ndarray, "h w 3"],
     label: UInt8[np.ndarray, "h w"],
     room: Float[np.ndarray, "9 21"],
@@ -434,7 +445,7 @@ def shade(  # noqa: C901
     of the key light, pixels of its shadow a unit, bias of the shadow; axes of the shadow's picture; how far the light
     creeps around by color. eyes: centers of both, direction of the gaze, color of the iris. cloth: color, second
     color, neckline's height, kind, pattern. look: depth of pores, age 0..1, raised brows, sclera, phase of wrinkles,
-    points a unit, smile, crease of the lid.
+    points a unit, smile, crease of the lid. unrolled: where the head's vertices lie on its skin laid flat.
     """
     height, width = nearest.shape
     steep = np.float32(6) / look[5]
@@ -448,7 +459,7 @@ def shade(  # noqa: C901
                 y, x = top + n // 2, left + n % 2
                 f = nearest[y, x]
                 shown[n], kinds[n] = 0, parts[f] if f >= 0 else -1
-                run[x] = run[x] + 1 if kinds[n] == 1 or kinds[n] == 2 else 0
+                run[x] = run[x] + 1 if 0 < kinds[n] < 5 else 0
                 runs[n] = run[x]
                 low, high = min(low, depth[y, x]), max(high, depth[y, x])
                 if f < 0:
@@ -458,6 +469,9 @@ def shade(  # noqa: C901
                 w = np.float32(1) - u - v
                 for k in range(3):
                     places[n, k] = u * vertices[a, k] + v * vertices[b, k] + w * vertices[c, k]
+                if parts[f] == 0:
+                    for k in range(2):
+                        places[n, 3 + k] = u * unrolled[a, k] + v * unrolled[b, k] + w * unrolled[c, k]
                 lip = u * vertices[a, 17] + v * vertices[b, 17] + w * vertices[c, 17]
                 inside = u * vertices[a, 18] + v * vertices[b, 18] + w * vertices[c, 18]
                 neck = _neckline(places[n, 0], places[n, 2], cloth)
@@ -487,7 +501,7 @@ def shade(  # noqa: C901
                     wet = y + 2 < height and nearest[y + 2, x] >= 0 and parts[nearest[y + 2, x]] == 0
                     _shade_eye(at, part - 1, runs[n], wet, lit, lamp, eyes, look, out)
                 elif part > 2:
-                    _shade_other(at, part, facing, lit, lamp, fine, out)
+                    _shade_other(at, part, runs[n] / look[5], facing, lit, lamp, fine, out)
                 elif shown[n] == 5:
                     _shade_clothes(at, facing, lit, lamp, cloth, out)
                 else:
