@@ -18,6 +18,8 @@ from transect.generators.faceworld.mesh.asset import FILE
 from transect.generators.faceworld.mesh.hair import beard_density, hairline
 from transect.generators.faceworld.mesh.kernels import find_normals
 
+from tools.head_clothes import Body, clothes, sheet_faces
+
 Held: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Float[np.ndarray, "n 3"]
 Curves: TypeAlias = Float[np.ndarray, "n k 3"]
@@ -551,14 +553,6 @@ def farthest(
     return reach
 
 
-def grid_faces(rows: int, columns: int) -> Int[np.ndarray, "g 3"]:
-    """Triangles of a grid whose columns close around."""
-    row, column = (part.ravel() for part in np.meshgrid(np.arange(rows - 1), np.arange(columns), indexing="ij"))
-    a, b = row * columns + column, row * columns + (column + 1) % columns
-    c, d = a + columns, b + columns
-    return np.concatenate([np.stack([a, b, c], 1), np.stack([b, d, c], 1)])
-
-
 _ROUND = 144
 _TURN = np.arange(_ROUND) / _ROUND * 2 * np.pi + 0.5 * np.pi / _ROUND
 """Azimuths of a hat's columns from the front; no ray runs along the mesh's own middle."""
@@ -677,20 +671,23 @@ def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: fl
 
 
 def worn_meshes(held: Held) -> dict[str, np.ndarray]:
-    """Hats as arrays of the file: points, faces, anchors and tint of each."""
+    """Hats and clothes as arrays of the file: points, faces, anchors and tint of each."""
     skin = Skin(held)
-    sheets = {
+    hats = {
         "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
         "hood": wrap(skin, (40, 56, 66), 0.17, 0.34, 0.03), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.13, 0.035),
     }  # fmt: skip
+    sheets = {name: [(*sheet, True) for sheet in parts] for name, parts in hats.items()}
+    sheets |= clothes(Body(farthest, skin.points, skin.faces))
     found: dict[str, np.ndarray] = {}
     for name, parts in sheets.items():
         points, faces, tint = [], [], []
-        for sheet, shade, both in parts:
-            flat, grid = sheet.reshape(-1, 3), grid_faces(*sheet.shape[:2])
+        for sheet, shade, both, closed in parts:
+            flat, grid = sheet.reshape(-1, 3), sheet_faces(*sheet.shape[:2], closed)
             corners = flat[grid]
             normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-            outward = (normal * (corners[:, 0] - np.array([0, 0.35, -1.4]))).sum() > 0
+            middle = np.array([0, 0.35 if name in hats else -3.9, -1.4])
+            outward = (normal * (corners[:, 0] - middle)).sum() > 0
             grid = grid if outward else grid[:, ::-1]
             # Both sides of a sheet have points of their own, for a normal each.
             for side in (grid, grid[:, ::-1]) if both else (grid,):
@@ -699,7 +696,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
                 tint.append(np.broadcast_to(shade, sheet.shape[:2]).ravel())
         every = np.concatenate(points)
         found |= {
-            f"worn_{name}_points": every.astype(np.float32),
+            f"worn_{name}_points": (np.rint(every * 1000) / 1000).astype(np.float32),
             f"worn_{name}_faces": np.concatenate(faces).astype(np.int32),
             f"worn_{name}_anchors": skin.used[skin.tree.query(every)[1]].astype(np.uint16),
             f"worn_{name}_tint": np.concatenate(tint).astype(np.float16),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int32, UInt8
 
-from transect.generators.faceworld.attributes import CLOTHES, GLASSES, PATTERNS
+from transect.generators.faceworld.attributes import GLASSES, PATTERNS
 from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface
@@ -31,7 +31,6 @@ _SHADOW = 200
 _SHADOW_VIEW, _BIAS = 6.0, 0.05
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 """What a camera's white balance leaves of a warm light, as in most portraits: it discounts most of it."""
-_NECKLINE = {"crew neck": -2.62, "v-neck": -2.50, "shirt": -2.45, "turtleneck": -2.12}
 _SPREAD = 4
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
 
@@ -98,13 +97,15 @@ class Scene:
     gloss: Float[np.ndarray, " w"]
 
 
-@remembered(KEPT, "hat", "hat_room", "face_mask", "earrings")
-def _scene(p: Values, head: Head, cloth: bytes, seed: int) -> Scene:
+@remembered(KEPT, "hat", "hat_room", "face_mask", "earrings", "clothing")
+def _scene(p: Values, head: Head, cloths: bytes, seed: int) -> Scene:
     """The head with what it wears but glasses."""
-    nothing = np.zeros((0, 3), np.float32)
+    nothing, (cloth, hat) = np.zeros((0, 3), np.float32), np.frombuffer(cloths, np.float32).reshape(2, 3)
     scene = Scene(head.rest, head.posed, head.normals, *solid_faces(), nothing, nothing[:, 0])
+    clothes, outer = worn.garment(p, cloth, head.rest, seed)
+    scene = _wearing(scene, clothes, shading.GARMENT, outer, head.pose)
     if p["hat"] > 0:
-        scene = _wearing(scene, worn.hat(p, head.rest, np.frombuffer(cloth, np.float32)), shading.HAT, 0.0, head.pose)
+        scene = _wearing(scene, worn.hat(p, head.rest, hat), shading.HAT, 0.0, head.pose)
     if p["face_mask"] > 0:
         mask = worn.face_mask(head.rest, int(p["face_mask"]), seed)
         scene = _wearing(scene, mask, shading.FACE_MASK, 0.0, head.pose)
@@ -113,8 +114,8 @@ def _scene(p: Values, head: Head, cloth: bytes, seed: int) -> Scene:
     return scene
 
 
-def _wearing(scene: Scene, piece: worn.Piece, code: int, gloss: float, pose: Pose) -> Scene:
-    posed = pose.turn(piece.points)
+def _wearing(scene: Scene, piece: worn.Piece, code: int, gloss: float | np.ndarray, pose: Pose) -> Scene:
+    posed = pose.turn(piece.points) if code != shading.GARMENT else _carried(piece.points, pose)
     normals = np.empty_like(posed)
     find_normals(posed, piece.faces, normals)
     return Scene(
@@ -124,8 +125,14 @@ def _wearing(scene: Scene, piece: worn.Piece, code: int, gloss: float, pose: Pos
         np.concatenate([scene.faces, piece.faces + np.int32(len(scene.rest))]),
         np.concatenate([scene.parts, np.full(len(piece.faces), code, np.uint8)]),
         np.concatenate([scene.albedo, piece.albedo]),
-        np.concatenate([scene.gloss, np.full(len(posed), gloss, np.float32)]),
+        np.concatenate([scene.gloss, np.broadcast_to(np.float32(gloss), len(posed))]),
     )
+
+
+def _carried(points: Float[np.ndarray, "n 3"], pose: Pose) -> Float[np.ndarray, "n 3"]:
+    """Clothes go where the middle of the neck goes, and do not turn with it."""
+    middle = points * np.array([0, 1, 0], np.float32) + np.array([0, 0, -1.5], np.float32)
+    return np.asarray(points + pose.turn(middle) - middle)
 
 
 def _columns(scene: Scene, first: int = 0) -> Float[np.ndarray, "w 21"]:
@@ -145,7 +152,7 @@ def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes, mask: int) -> tuple
     lamp: the axes of its picture: across, up and towards it. mask: the kind that is worn, or 0.
     """
     held, count, axes = asset(), len(head.rest), np.frombuffer(lamp, np.float32).reshape(3, 3)
-    casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK))
+    casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK, shading.GARMENT))
     at, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[casting]), axes)
     spread = np.empty(len(at), np.float32)
     read_shadow(at[:count], depth, _BIAS, spread[:count])
@@ -242,7 +249,8 @@ def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:
 def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s s 3"]) -> Drawing:
     """The picture before the camera, samples_of(size) points across each pixel of the background."""
     size, head, lamp = len(background) * samples_of(len(background)), head_of(p), _lamp(p, seed)
-    scene, hair, axes = _scene(p, head, colors.hat.tobytes(), seed), hair_of(p, head, size), lamp[6:9]
+    cloths = np.stack([colors.cloth, colors.hat]).astype(np.float32).tobytes()
+    scene, hair, axes = _scene(p, head, cloths, seed), hair_of(p, head, size), lamp[6:9]
     shadow, seen = _seen(scene, head, hair, axes.tobytes(), int(p["face_mask"]))
     entering = 0.75 * max(0.25, float(lamp[0] @ head.pose.rotation[:, 2])) * lamp[2]
     vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
@@ -308,8 +316,7 @@ def _eyes(p: Values, colors: Colors, head: Head) -> Float[np.ndarray, "4 3"]:
 
 def _cloth(p: Values, colors: Colors) -> Float[np.ndarray, "3 3"]:
     second = 0.5 * colors.cloth + np.array([0.07, 0.07, 0.075])
-    kind = int(p["clothing"])
-    return np.stack([colors.cloth, second, [_NECKLINE[CLOTHES[kind]], kind, _pattern(p)]]).astype(np.float32)
+    return np.stack([colors.cloth, second, [0, int(p["clothing"]), _pattern(p)]]).astype(np.float32)
 
 
 def _pattern(p: Values) -> int:

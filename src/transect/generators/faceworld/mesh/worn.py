@@ -10,7 +10,7 @@ from jaxtyping import Float, Int32
 from scipy.ndimage import gaussian_filter, maximum_filter
 from scipy.spatial import cKDTree
 
-from transect.generators.faceworld.attributes import FACE_MASKS, GLASSES, HATS
+from transect.generators.faceworld.attributes import CLOTHES, FACE_MASKS, GLASSES, HATS
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.shape import Values
 
@@ -51,6 +51,28 @@ def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"
         above = np.clip((mesh.points[:, 1] - 0.5) / 0.6, 0, 1) / np.linalg.norm(away, axis=1)
         moved = moved + p["hat_room"] * above[:, None] * away
     return Piece((mesh.points + moved).astype(np.float32), mesh.faces, (mesh.tint[:, None] * cloth).astype(np.float32))
+
+
+_GARMENTS = {
+    "crew neck": ("tee", "sweater", "tee", "blazer"), "v-neck": ("v",), "shirt": ("shirt", "jacket", "suit", "jacket"),
+    "turtleneck": ("roll",),
+}  # fmt: skip
+"""What each neckline may be: which is the seed's."""
+_SHIRTS = np.array([[0.62, 0.62, 0.61], [0.58, 0.59, 0.60], [0.30, 0.38, 0.52], [0.05, 0.055, 0.065], [0.40, 0.41, 0.42]])
+_TIES = np.array([[0.14, 0.012, 0.016], [0.015, 0.025, 0.075], [0.05, 0.055, 0.07], [0.02, 0.02, 0.022], [0.03, 0.08, 0.11]])
+"""White, off-white, pale blue, black and grey; red, navy, slate, black and teal."""
+
+
+def garment(p: Values, cloth: Float[np.ndarray, " 3"], rest: Float[np.ndarray, "v 3"], seed: int) -> tuple[Piece, np.ndarray]:
+    """Clothes over neck and shoulders, and where their outer cloth is; the seed says which of the neckline's kind."""
+    draws = np.random.Generator(np.random.Philox(key=[seed, 14])).random(3)
+    kinds = _GARMENTS[CLOTHES[int(p["clothing"])]]
+    mesh = asset().worn[kinds[int(draws[0] * len(kinds))]]
+    layer = (mesh.tint / 2).astype(np.int32)
+    colors = np.stack([cloth, *(of[int(draw * len(of))] for of, draw in ((_SHIRTS, draws[1]), (_TIES, draws[2])))])
+    points = mesh.points + rest[mesh.anchors] - asset().mean[mesh.anchors]
+    albedo = (mesh.tint - 2 * layer)[:, None] * colors[layer]
+    return Piece(points.astype(np.float32), mesh.faces, albedo.astype(np.float32)), layer == 0
 
 
 def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed: bool) -> tuple[np.ndarray, np.ndarray]:
