@@ -57,7 +57,7 @@ class Body:
         at = self.at(turn[:, None] + 0 * fall, fall + 0 * turn[:, None], 0.0)
         below = at[..., 1] < line(at[..., 0], at[..., 2])
         first = np.where(below.any(1), np.argmax(below, 1), len(fall) - 1)
-        return np.asarray(gaussian_filter(fall[first], 0.6, mode="wrap"))
+        return np.asarray(gaussian_filter(fall[first], 2.0, mode="wrap"))
 
 
 def _towards(turn: Angles, fall: Angles) -> np.ndarray:
@@ -97,12 +97,13 @@ def torso(
     start = body.edge(_TURN, line)[None]
     fall = np.minimum(start + step / 1.75, _LOWEST)
     far = np.clip(step / 0.9, 0, 1)
-    wave = np.sin(6.1 * turn + 5 * fall) + 0.7 * np.sin(9.7 * turn - 7 * fall + 1) + 0.5 * np.sin(3 * turn + 13 * fall)
+    wave = np.sin(6.1 * turn + 5 * fall) + 0.7 * np.sin(9.7 * turn - 7 * fall + 1) + 0.8 * np.sin(3 * turn + 13 * fall)
+    wave = wave + 0.9 * np.clip(np.sin(4.3 * turn + 17 * fall + 2 * np.sin(2 * turn)), 0, 1) ** 3
     ribbed = np.clip((0.125 - step) / 0.012, 0, 1)
     off = 0.012 + thick * np.clip(step / 0.04, 0, 1) ** 0.5 + band * ribbed + fold * far * wave
     off += pad * np.exp(-(((np.abs(turn) - 1.6) / 0.5) ** 2)) * np.clip((fall - 0.75) / 0.3, 0, 1)
     points = body.at(turn + 0 * fall, fall, off, loose * far)
-    points[0] = body.at(_TURN, start[0], -0.04)
+    points[0] = body.at(_TURN, start[0], -0.20)
     seam = np.exp(-(((step - 0.13) / 0.014) ** 2)) * (band > 0)
     light = (1 - 0.30 * seam) * (0.62 + 0.38 * np.clip(step / 0.5, 0, 1) ** 0.6) * (1 + 0.07 * far * wave)
     light[0] = 0.35
@@ -112,7 +113,7 @@ def torso(
 def roll(body: Body) -> Sheet:
     """A collar that is turned down around the neck, up to under the chin."""
     turn = _TURN[None]
-    top, low = (body.edge(_TURN, around(*of))[None] for of in ((-2.20, -2.08, -1.98), (-2.74, -2.56, -2.42)))
+    top, low = (body.edge(_TURN, around(*of))[None] for of in ((-2.17, -2.02, -1.92), (-2.70, -2.48, -2.36)))
     share = np.array([-0.02, 0, 0, 0.03, 0.08, 0.2, 0.4, 0.6, 0.75, 0.82, 0.87, 0.90, 0.90])[:, None]
     off = np.array([-0.03, 0.05, 0.08, 0.115, 0.13, 0.14, 0.135, 0.145, 0.16, 0.16, 0.145, 0.10, 0.0])[:, None]
     fold = 0.02 * np.sin(2.3 * turn + 9 * share) + 0.012 * np.sin(5 * turn - 14 * share)
@@ -127,7 +128,7 @@ def collar(body: Body, gap: float, spread: float, high: float = 0.0) -> Sheet:
     ahead = np.minimum(turn, 2 * np.pi - turn)
     aside = np.where(turn < np.pi, 1.0, -1.0)
     point = np.exp(-((ahead / 0.62) ** 2))
-    top = body.edge(turn[0], around(-2.47 + high, -2.30 + high, -2.10))[None]
+    top = body.edge(turn[0], around(-2.29 + high, -2.08 + high, -1.92))[None]
     share = np.array([-0.28, -0.12, -0.03, 0.0, 0.03, 0.12, 0.3, 0.5, 0.7, 0.86, 0.97, 1.0])[:, None]
     down = np.clip(share, 0, 1)
     long = 0.30 + 0.34 * point
@@ -195,25 +196,34 @@ def under(sheets: list[Sheet]) -> list[Sheet]:
 
 def clothes(body: Body) -> dict[str, list[Sheet]]:
     """Garments by name: what each level of clothing may be is said in mesh/worn.py."""
-    crew, low = around(-2.78, -2.52, -2.36), around(-2.70, -2.44, -2.30)
-    dress = around(-2.56, -2.42, -2.25)
-    open_ = pointed(-3.25, 0.50, -2.46, -2.25)
-    jacket, lapel = pointed(-5.4, 1.02, -2.50, -2.22), (1.02, -2.50, -5.4)
+    crew, low = around(-2.64, -2.38, -2.24), around(-2.54, -2.30, -2.18)
+    dress = around(-2.40, -2.24, -2.10)
+    open_ = pointed(-3.05, 0.50, -2.28, -2.10)
+    jacket, lapel = pointed(-5.4, 1.02, -2.34, -2.08), (1.02, -2.34, -5.4)
     front = Front(body, 0.10)
     suit = [torso(body, jacket, 0.10, fold=0.012, pad=0.14), *lapels(front, *lapel)]
-    return {
+    worn = {
         "tee": [torso(body, crew, 0.03, 0.014)],
         "sweater": [torso(body, low, 0.075, 0.03, fold=0.03)],
-        "v": [torso(body, pointed(-3.15, 0.80, -2.50, -2.32), 0.05, 0.022)],
+        "v": [torso(body, pointed(-3.0, 0.80, -2.34, -2.18), 0.05, 0.022)],
         "blazer": [*under([torso(body, crew, 0.02, 0.012, 0.3, 0.0)]), *suit],
         "shirt": [torso(body, open_, 0.03), collar(body, 0.42, 0.30)],
         "jacket": [*under([torso(body, open_, 0.02, loose=0.4, fold=0), collar(body, 0.36, 0.24)]), *suit],
         "suit": [
             *under([torso(body, dress, 0.02, loose=0.4, fold=0), collar(body, 0.13, 0.42, 0.03)]),
-            *tie(Front(body, 0.06), -2.50), *suit,
+            *tie(Front(body, 0.06), -2.33), *suit,
         ],
-        "roll": [torso(body, around(-2.70, -2.54, -2.40), 0.06), roll(body)],
+        "roll": [torso(body, around(-2.64, -2.46, -2.34), 0.06), roll(body)],
     }  # fmt: skip
+    return {name: [(squared(of[0], name), *of[1:]) for of in sheets] for name, sheets in worn.items()}
+
+
+def squared(points: np.ndarray, name: str) -> np.ndarray:
+    """Shoulders that the cloth fills up: more so in a jacket."""
+    high = 0.42 if name in ("blazer", "jacket", "suit") else 0.30
+    share = np.clip((np.abs(points[..., 0]) - 0.95) / 1.5, 0, 1)
+    lift = high * share**2 * (3 - 2 * share)
+    return np.asarray(points + lift[..., None] * np.array([0, 1.0, 0]))
 
 
 def sheet_faces(rows: int, columns: int, closed: bool) -> Int[np.ndarray, "g 3"]:

@@ -90,9 +90,11 @@ def _hue(turns: Float[np.ndarray, " n"], chroma: Float[np.ndarray, " n"]) -> Flo
 
 
 def _cloth(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Reflectance of cloth: .012 to .43 on a logarithmic scale; the middle tones carry the color."""
-    chroma = 0.08 + 0.34 * np.sin(np.pi * lightness) ** 2
-    return np.asarray(0.012 * 36.0 ** lightness[:, None] * _hue(hue, chroma))
+    """Reflectance of cloth, .012 to .55 on a logarithmic scale: mostly near grey, with navy, denim, wine and olive."""
+    near = [np.exp(-((((hue - center + 0.5) % 1 - 0.5) / width) ** 2)) for center, width in ((0.62, 0.13), (0, 0.07))]
+    middle = np.sin(np.pi * lightness) ** 2
+    chroma = 0.02 + 0.03 * middle + (0.05 + 0.45 * middle) * near[0] + 0.7 * middle * (1 - lightness) * near[1]
+    return np.asarray(0.012 * 46.0 ** lightness[:, None] * _hue(hue, chroma))
 
 
 def _backdrop(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:

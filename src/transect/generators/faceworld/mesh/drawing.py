@@ -32,6 +32,7 @@ _SHADOW_VIEW, _BIAS = 6.0, 0.05
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 """What a camera's white balance leaves of a warm light, as in most portraits: it discounts most of it."""
 _SPREAD = 4
+_BEFORE = 0.12
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
 
 
@@ -101,8 +102,10 @@ class Scene:
 def _scene(p: Values, head: Head, cloths: bytes, seed: int) -> Scene:
     """The head with what it wears but glasses."""
     nothing, (cloth, hat) = np.zeros((0, 3), np.float32), np.frombuffer(cloths, np.float32).reshape(2, 3)
-    scene = Scene(head.rest, head.posed, head.normals, *solid_faces(), nothing, nothing[:, 0])
-    clothes, outer = worn.garment(p, cloth, head.rest, seed)
+    clothes, outer, name = worn.garment(p, cloth, head.rest, seed)
+    faces, parts = solid_faces()
+    faces = np.where(worn.covered(name)[:, None], np.int32(0), faces)
+    scene = Scene(head.rest, head.posed, head.normals, faces, parts, nothing, nothing[:, 0])
     scene = _wearing(scene, clothes, shading.GARMENT, outer, head.pose)
     if p["hat"] > 0:
         scene = _wearing(scene, worn.hat(p, head.rest, hat), shading.HAT, 0.0, head.pose)
@@ -256,7 +259,10 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, head.rest)
-        full = _wearing(scene, frame, shading.FRAME, 0.10, head.pose)
+        full = _wearing(scene, frame, shading.FRAME, 0.22, head.pose)
+        behind, left = worn.shade_of_spectacles(p, head.rest, lamp[0] @ head.pose.rotation)
+        vertices[behind, shading.LIGHT : shading.ALBEDO] *= left[:, 1:]
+        vertices[behind[:, None], [16, 20]] *= left[:, :1]
         added, lit = _columns(full, len(vertices)), np.empty(len(frame.points), np.float32)
         read_shadow(_at_lamp(full.posed[len(vertices) :], axes), shadow, 3 * _BIAS, lit)
         added[:, shading.LIGHT : shading.ALBEDO], added[:, 16] = ambient_of(p, full.normals[len(vertices) :]), lit
@@ -281,6 +287,8 @@ def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffe
     """
     kept, covered = _without_frames(scene, pose, size)
     solid, first = kept.depth.copy(), len(scene.faces)
+    clothed = (scene.parts == shading.GARMENT)[kept.nearest] & (kept.nearest >= 0)
+    solid[clothed] -= np.float32(2 * _BEFORE)  # hair lies on them
     if covered is not None:
         solid[covered] += np.float32(0.3)
     if first == len(full.faces):
@@ -297,7 +305,10 @@ def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffe
 def _without_frames(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Bool[np.ndarray, "h w"] | None]:
     """What is seen where, and where that is a hat, if one is worn."""
     buffers, hat = Buffers.empty(size), scene.parts == shading.HAT
-    rasterize(pose.project(scene.posed, size), scene.faces, *buffers)
+    screen, clothes = pose.project(scene.posed, size), scene.faces[scene.parts == shading.GARMENT]
+    # Clothes do not turn with the neck: what of it would come through them stays behind.
+    screen[clothes.min() : clothes.max() + 1, 2] += np.float32(_BEFORE)
+    rasterize(screen, scene.faces, *buffers)
     return buffers, hat[buffers.nearest] & (buffers.nearest >= 0) if hat.any() else None
 
 
@@ -352,6 +363,12 @@ def _draw_lenses(
     found = Buffers(buffers.depth.copy(), np.full_like(buffers.nearest, -1), np.empty_like(buffers.weights))
     rasterize(pose.project(pose.turn(lens.points), len(picture)), lens.faces, *found)
     seen = found.nearest >= 0
-    passed = np.array(_CLEAR.get(GLASSES[int(p["glasses"])], (0.95, 0.955, 0.95)), np.float32)
-    picture[seen] = picture[seen] * passed + np.float32(0.010)
+    passed = np.array(_CLEAR.get(GLASSES[int(p["glasses"])], (0.92, 0.93, 0.92)), np.float32)
+    corners, weights = lens.faces[found.nearest[seen]], found.weights[seen]
+    every = np.concatenate([weights, 1 - weights.sum(1, keepdims=True)], 1)
+    x, y = (lens.points[corners, :2] * every[..., None]).sum(1).T
+    x = x - np.float32(0.52) * np.sign(x)
+    window = np.exp(-(((x - 0.5 * y + 0.10) / 0.09) ** 4) - ((y - 0.06) / 0.13) ** 4)
+    mirrored = 0.004 + 0.007 * np.clip(2.5 * y + 0.4, 0, 1) + 0.020 * window
+    picture[seen] = picture[seen] * passed + (mirrored[:, None] * _LIGHT_COLOR).astype(np.float32)
     return seen
