@@ -90,9 +90,11 @@ _STEPS = np.array([0, 0, 0.012, 0.04, 0.08, 0.11, 0.125, 0.14, 0.18, 0.25, 0.36,
 
 
 def torso(
-    body: Body, line: Line, thick: float, band: float = 0.0, loose: float = 1.0, fold: float = 0.025, pad: float = 0.0
+    body: Body, line: Line, thick: float, band: float = 0.0, loose: float = 1.0, fold: float = 0.025, pad: float = 0.0,
+    over: bool = False,
 ) -> Sheet:
-    """Cloth from its neckline down; band: how much the ribbing at its edge stands out; pad: of shoulders."""
+    """Cloth from its neckline down; band: how much the ribbing at its edge stands out; pad: of shoulders; over:
+    whether it lies over other cloth."""
     turn, step = _TURN[None], _STEPS[:, None]
     start = body.edge(_TURN, line)[None]
     fall = np.minimum(start + step / 1.75, _LOWEST)
@@ -103,10 +105,13 @@ def torso(
     off = 0.012 + thick * np.clip(step / 0.04, 0, 1) ** 0.5 + band * ribbed + fold * far * wave
     off += pad * np.exp(-(((np.abs(turn) - 1.6) / 0.5) ** 2)) * np.clip((fall - 0.75) / 0.3, 0, 1)
     points = body.at(turn + 0 * fall, fall, off, loose * far)
-    points[0] = body.at(_TURN, start[0], -0.20)
+    points[0] = body.at(_TURN, start[0], 0.05 if over else -0.20)
+    if over:
+        off = off + 0.05 * np.exp(-step / 0.3)
+        points[1:] = body.at(turn + 0 * fall, fall, off, loose * far)[1:]
     seam = np.exp(-(((step - 0.13) / 0.014) ** 2)) * (band > 0)
-    light = (1 - 0.30 * seam) * (0.62 + 0.38 * np.clip(step / 0.5, 0, 1) ** 0.6) * (1 + 0.07 * far * wave)
-    light[0] = 0.35
+    light = (1 - 0.30 * seam) * ((0.95 if over else 0.62) + (0.05 if over else 0.38) * np.clip(step / 0.5, 0, 1) ** 0.6) * (1 + 0.07 * far * wave)
+    light[0] = 0.45
     return points, light + 0 * turn, False, True
 
 
@@ -122,7 +127,7 @@ def roll(body: Body) -> Sheet:
     return points, light, False, True
 
 
-def collar(body: Body, gap: float, spread: float, high: float = 0.0) -> Sheet:
+def collar(body: Body, gap: float, spread: float, high: float = 0.0, close: float = 1.0) -> Sheet:
     """A shirt's collar: it stands around the neck and falls to two points."""
     turn = np.linspace(gap, 2 * np.pi - gap, 89)[None]
     ahead = np.minimum(turn, 2 * np.pi - turn)
@@ -134,7 +139,7 @@ def collar(body: Body, gap: float, spread: float, high: float = 0.0) -> Sheet:
     long = 0.30 + 0.34 * point
     fall = top + np.where(share < 0, -share * 0.55, down * long) / 1.55
     fall = np.where(share < 0, top + (-share) * 0.5, fall)
-    off = np.where(share < 0, 0.012, 0.04 + 0.085 * np.clip(down / 0.12, 0, 1) ** 0.5 - 0.02 * down)
+    off = np.where(share < 0, 0.012, 0.04 + 0.085 * close * np.clip(down / 0.12, 0, 1) ** 0.5 - 0.02 * down)
     off = off + 0.012 * np.sin(3 * turn) * down
     points = body.at(turn + aside * spread * point * down, fall, off, 0.6 * down)
     points = np.where((share > 0.99)[..., None], body.at(turn + aside * spread * point * down, fall, off - 0.02, 0.6), points)
@@ -201,16 +206,16 @@ def clothes(body: Body) -> dict[str, list[Sheet]]:
     open_ = pointed(-3.05, 0.50, -2.28, -2.10)
     jacket, lapel = pointed(-5.4, 1.02, -2.34, -2.08), (1.02, -2.34, -5.4)
     front = Front(body, 0.10)
-    suit = [torso(body, jacket, 0.10, fold=0.012, pad=0.14), *lapels(front, *lapel)]
+    suit = [torso(body, jacket, 0.12, fold=0.012, pad=0.14, over=True), *lapels(front, *lapel)]
     worn = {
         "tee": [torso(body, crew, 0.03, 0.014)],
         "sweater": [torso(body, low, 0.075, 0.03, fold=0.03)],
         "v": [torso(body, pointed(-3.0, 0.80, -2.34, -2.18), 0.05, 0.022)],
         "blazer": [*under([torso(body, crew, 0.02, 0.012, 0.3, 0.0)]), *suit],
-        "shirt": [torso(body, open_, 0.03), collar(body, 0.42, 0.30)],
-        "jacket": [*under([torso(body, open_, 0.02, loose=0.4, fold=0), collar(body, 0.36, 0.24)]), *suit],
+        "shirt": [torso(body, open_, 0.03), collar(body, 0.38, 0.46)],
+        "jacket": [*under([torso(body, open_, 0.02, loose=0.4, fold=0), collar(body, 0.34, 0.34, 0.0, 0.6)]), *suit],
         "suit": [
-            *under([torso(body, dress, 0.02, loose=0.4, fold=0), collar(body, 0.13, 0.42, 0.03)]),
+            *under([torso(body, dress, 0.02, loose=0.4, fold=0), collar(body, 0.11, 0.5, 0.03, 0.6)]),
             *tie(Front(body, 0.06), -2.33), *suit,
         ],
         "roll": [torso(body, around(-2.64, -2.46, -2.34), 0.06), roll(body)],

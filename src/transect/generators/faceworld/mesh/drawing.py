@@ -86,7 +86,8 @@ def samples_of(size: int) -> int:
 class Scene:
     """What is rasterized of a head and what it wears: points at rest and posed, their normals, faces and parts.
 
-    albedo, gloss: of the points that are worn, which follow those of the head.
+    albedo, gloss: of the points that are worn, which follow those of the head. beside: the share of the surroundings'
+    light that clothes and mask leave to the head's.
     """
 
     rest: Float[np.ndarray, "v 3"]
@@ -96,6 +97,7 @@ class Scene:
     parts: UInt8[np.ndarray, " f"]
     albedo: Float[np.ndarray, "w 3"]
     gloss: Float[np.ndarray, " w"]
+    beside: Float[np.ndarray, " v"]
 
 
 @remembered(KEPT, "hat", "hat_room", "face_mask", "earrings", "clothing")
@@ -105,7 +107,8 @@ def _scene(p: Values, head: Head, cloths: bytes, seed: int) -> Scene:
     clothes, outer, name = worn.garment(p, cloth, head.rest, seed)
     faces, parts = solid_faces()
     faces = np.where(worn.covered(name)[:, None], np.int32(0), faces)
-    scene = Scene(head.rest, head.posed, head.normals, faces, parts, nothing, nothing[:, 0])
+    beside = worn.beside_clothes(name) * (worn.beside_mask(int(p["face_mask"])) if p["face_mask"] > 0 else 1)
+    scene = Scene(head.rest, head.posed, head.normals, faces, parts, nothing, nothing[:, 0], beside)
     scene = _wearing(scene, clothes, shading.GARMENT, outer, head.pose)
     if p["hat"] > 0:
         scene = _wearing(scene, worn.hat(p, head.rest, hat), shading.HAT, 0.0, head.pose)
@@ -129,6 +132,7 @@ def _wearing(scene: Scene, piece: worn.Piece, code: int, gloss: float | np.ndarr
         np.concatenate([scene.parts, np.full(len(piece.faces), code, np.uint8)]),
         np.concatenate([scene.albedo, piece.albedo]),
         np.concatenate([scene.gloss, np.broadcast_to(np.float32(gloss), len(posed))]),
+        scene.beside,
     )
 
 
@@ -149,10 +153,10 @@ def _columns(scene: Scene, first: int = 0) -> Float[np.ndarray, "w 21"]:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes, mask: int) -> tuple[np.ndarray, Float[np.ndarray, "v 21"]]:
+def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes) -> tuple[np.ndarray, Float[np.ndarray, "v 21"]]:
     """The key light's picture of depths, and columns of vertices with the shares that they see of all light.
 
-    lamp: the axes of its picture: across, up and towards it. mask: the kind that is worn, or 0.
+    lamp: the axes of its picture: across, up and towards it.
     """
     held, count, axes = asset(), len(head.rest), np.frombuffer(lamp, np.float32).reshape(3, 3)
     casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK, shading.GARMENT))
@@ -164,9 +168,7 @@ def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes, mask: int) -> tuple
     left[:count], sky_left = hair.shade(axes[2], head.posed, head.rest)
     spread[:count] *= left[:count]
     shading.spread(spread[:count], held.starts, held.near, _SPREAD)
-    seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(head.hollow, -0.12, 1.8)) * sky_left
-    if mask > 0:
-        seen[:count] *= worn.beside_mask(mask)
+    seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(head.hollow, -0.12, 1.8)) * sky_left * scene.beside
     # What comes out of hollows has met skin more often, and is redder.
     found[:, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.85, 1.08, 1.12], np.float32)
     found[:count, : shading.NORMAL] = held.mean
@@ -254,12 +256,12 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     size, head, lamp = len(background) * samples_of(len(background)), head_of(p), _lamp(p, seed)
     cloths = np.stack([colors.cloth, colors.hat]).astype(np.float32).tobytes()
     scene, hair, axes = _scene(p, head, cloths, seed), hair_of(p, head, size), lamp[6:9]
-    shadow, seen = _seen(scene, head, hair, axes.tobytes(), int(p["face_mask"]))
+    shadow, seen = _seen(scene, head, hair, axes.tobytes())
     entering = 0.75 * max(0.25, float(lamp[0] @ head.pose.rotation[:, 2])) * lamp[2]
     vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, head.rest)
-        full = _wearing(scene, frame, shading.FRAME, 0.22, head.pose)
+        full = _wearing(scene, frame, shading.FRAME, 0.12, head.pose)
         behind, left = worn.shade_of_spectacles(p, head.rest, lamp[0] @ head.pose.rotation)
         vertices[behind, shading.LIGHT : shading.ALBEDO] *= left[:, 1:]
         vertices[behind[:, None], [16, 20]] *= left[:, :1]

@@ -211,11 +211,12 @@ def _shade_other(
     for _ in range(5):
         lobe *= lobe
     weave = one
-    if part == 7:  # cloth
-        i = int((at[0] + half * at[2]) * np.float32(300)) & mask
-        j = int((at[1] - np.float32(0.3) * at[2]) * np.float32(300)) & mask
-        raised = np.float32(np.int32(fine[j, i, 0]) + np.int32(fine[j, i, 2]))
-        weave = max(half, one + np.float32(0.05) * _STEP * raised)
+    if part == 7:  # cloth, paler where it turns away: its fibers catch the light
+        across, down = np.float32(150) * (at[0] + half * at[2]), np.float32(150) * (at[1] - np.float32(0.3) * at[2])
+        raised = np.float32(fine[int(down * half) & mask, int(across * half) & mask, 2])
+        weave = one + np.float32(0.03) * (np.sin(across + down) + np.sin(across - down)) + np.float32(0.015) * _STEP * raised
+        edge = _square(one - min(one, max(zero, at[5])))
+        weave += np.float32(0.35) * edge * edge
     if part == 10:  # finer cloth
         across, down = np.float32(110) * (at[0] + half * at[2]), np.float32(110) * (at[1] - np.float32(0.3) * at[2])
         weave = one + np.float32(0.035) * np.sin(across) * np.sin(down)

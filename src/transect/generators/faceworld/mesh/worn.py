@@ -287,7 +287,17 @@ def _mask_color(kind: int, seed: int) -> Float[np.ndarray, " 3"]:
 @functools.cache
 def beside_mask(kind: int) -> Float[np.ndarray, " v"]:
     """The share of the surroundings' light that a mask leaves to each vertex of the head."""
-    away = cKDTree(_mask(kind)[0].points[:MASK_POINTS]).query(asset().mean)[0]
+    return _beside(_mask(kind)[0].points[:MASK_POINTS])
+
+
+@functools.cache
+def beside_clothes(name: str) -> Float[np.ndarray, " v"]:
+    """The share of the surroundings' light that a garment leaves to each vertex of the head."""
+    return _beside(asset().worn[name].points)
+
+
+def _beside(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " v"]:
+    away = cKDTree(points).query(asset().mean)[0]
     return np.asarray(1 - 0.5 * np.clip(1.2 - away / 0.1, 0, 1), dtype=np.float32)
 
 
