@@ -669,11 +669,11 @@ def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: fl
     reach = np.maximum(smooth, reach * 0.97) + edge + (thick - edge) * np.minimum(1, 5 * share)
     reach = gaussian_filter(reach, (0.8, 3.0), mode=("nearest", "wrap"))
     low, side = np.clip(0.25 - high, 0, 1), np.abs(_TURN - np.pi)
-    around = (1 - np.abs(np.sin(4.5 * angle + 1.2 * side))) ** 2 + 0.7 * (1 - np.abs(np.sin(7.3 * angle - side + 1))) ** 2
+    around = (1 - np.abs(np.sin(8 * angle + 1.2 * side))) ** 2 + 0.7 * (1 - np.abs(np.sin(13 * angle - 1.7 * side + 1))) ** 2
     along = np.sin(5 * side + 6.5 * angle) + 0.6 * np.sin(9 * side - 4 * angle + 1)
     wave = (0.10 + low) * (0.8 * around + 0.6 * along) + 0.25 * along * np.clip(1 - np.abs(high), 0, 1)
     band, seam = np.clip((0.045 - share) / 0.01, 0, 1), np.exp(-(((share - 0.06) / 0.010) ** 2))
-    tint = 1 + 0.16 * (wave - 0.3) - 0.28 * seam - 0.10 * np.exp(-((share / 0.012) ** 2))
+    tint = 1 + 0.22 * (wave - 0.3) - 0.28 * seam - 0.10 * np.exp(-((share / 0.012) ** 2))
     reach = reach + folds * wave * np.clip((share - 0.02) / 0.2, 0, 1) + 0.02 * band
     return [(origin + reach[..., None] * towards, tint, True)]
 
@@ -683,7 +683,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
     skin = Skin(held)
     hats = {
         "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
-        "hood": wrap(skin, (39, 54, 64), 0.17, 0.30, 0.06), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.11, 0.06),
+        "hood": wrap(skin, (39, 54, 64), 0.17, 0.30, 0.08), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.11, 0.09),
     }  # fmt: skip
     sheets = {name: [(*sheet, True) for sheet in parts] for name, parts in hats.items()}
     sheets |= clothes(Body(farthest, skin.points, skin.faces))

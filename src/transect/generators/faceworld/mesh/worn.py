@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int32
-from scipy.ndimage import gaussian_filter, maximum_filter
+from scipy.ndimage import gaussian_filter, maximum_filter, uniform_filter1d
 from scipy.spatial import cKDTree
 
 from transect.generators.faceworld.attributes import CLOTHES, FACE_MASKS, GLASSES, HATS
@@ -15,6 +15,8 @@ from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.shape import Values, solid_faces
 
 _AROUND, _RIM = 40, 8
+_COLUMNS = 144
+"""Points around a hat."""
 _TEMPLES = np.array([[1.14, 0.02, -0.75], [-1.14, 0.02, -0.75]])
 _EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
 _CROWN = np.array([0.0, 0.5, -1.3])
@@ -45,7 +47,9 @@ def _vertices(points: Float[np.ndarray, "n 3"]) -> list[int]:
 def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"]) -> Piece:
     """The hat that is worn, moved with the head under it."""
     mesh = asset().worn[HATS[int(p["hat"])]]
-    moved = rest[mesh.anchors] - asset().mean[mesh.anchors]
+    # What columns beside each other follow is averaged, or the cloth would tear where ears or jaws move.
+    moved = (rest[mesh.anchors] - asset().mean[mesh.anchors]).reshape(-1, _COLUMNS, 3)
+    moved = uniform_filter1d(moved, 17, axis=1, mode="wrap").reshape(-1, 3)
     if p.get("hat_room", 0) > 0:  # on photographs alone: for hair under the hat
         away = mesh.points - _CROWN
         above = np.clip((mesh.points[:, 1] - 0.5) / 0.6, 0, 1) / np.linalg.norm(away, axis=1)
