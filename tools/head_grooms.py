@@ -19,6 +19,8 @@ from transect.generators.faceworld.mesh.asset import FILE
 from transect.generators.faceworld.mesh.hair import beard_density, hairline
 from transect.generators.faceworld.mesh.kernels import find_normals
 
+from tools.head_clothes import Body, clothes, sheet_faces
+
 Held: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Float[np.ndarray, "n 3"]
 Curves: TypeAlias = Float[np.ndarray, "n k 3"]
@@ -619,14 +621,6 @@ def farthest(
     return reach
 
 
-def grid_faces(rows: int, columns: int) -> Int[np.ndarray, "g 3"]:
-    """Triangles of a grid whose columns close around."""
-    row, column = (part.ravel() for part in np.meshgrid(np.arange(rows - 1), np.arange(columns), indexing="ij"))
-    a, b = row * columns + column, row * columns + (column + 1) % columns
-    c, d = a + columns, b + columns
-    return np.concatenate([np.stack([a, b, c], 1), np.stack([b, d, c], 1)])
-
-
 _ROUND = 144
 _TURN = np.arange(_ROUND) / _ROUND * 2 * np.pi + 0.5 * np.pi / _ROUND
 """Azimuths of a hat's columns from the front; no ray runs along the mesh's own middle."""
@@ -665,46 +659,52 @@ def beanie(skin: Skin) -> list[Sheet]:
 
 
 def cap(skin: Skin) -> list[Sheet]:
-    """A cap of six panels with a curved peak."""
-    dome = crown(skin, (0.30, 0.06, -0.10), 0.165, 0.02)
-    share = np.linspace(0, 1, 22)[:, None]
+    """A cap of six panels with a curved peak, a button and rows of stitches."""
+    dome = crown(skin, (0.26, 0.03, -0.12), 0.15, 0.0, 30)
+    share = np.linspace(0, 1, 30)[:, None]
     ahead = np.clip(np.cos(_TURN), 0, 1)[None] ** 2
-    dome = dome + (0.11 * ahead * np.sin(share * np.pi) ** 0.8)[..., None] * np.array([0, 0.55, 0.85])
-    seams = np.exp(-((((_TURN + np.pi / 6) % (np.pi / 3) - np.pi / 6) / 0.035) ** 2))[None]
-    tint = 1 - 0.28 * seams * (share < 0.97) - 0.18 * np.exp(-((share / 0.03) ** 2))
-    tint = np.where(share > 0.95, 0.7, tint)
+    dome = dome + (0.10 * ahead * np.sin(share * np.pi) ** 0.8)[..., None] * np.array([0, 0.45, 0.85])
+    away = np.abs((_TURN + np.pi / 6) % (np.pi / 3) - np.pi / 6)[None] * np.cos(share * np.pi / 2)
+    seams = np.exp(-((away / 0.02) ** 2)) + 0.5 * np.exp(-(((away - 0.065) / 0.015) ** 2))
+    dome = dome - (0.02 * np.exp(-((away / 0.03) ** 2)))[..., None] * unit(dome - np.array([0, 0.35, -1.4]))
+    tint = 1 - 0.35 * np.clip(seams, 0, 1) * (share < 0.97) - 0.25 * np.exp(-(((share - 0.06) / 0.012) ** 2))
+    tint = np.where(share > 0.955, 0.75, tint) * (1 - 0.15 * np.exp(-((share / 0.02) ** 2)))
     edge, across = dome[0], dome[0][:, 0]
-    long = 1.08 * np.clip((np.cos(_TURN) - 0.50) / 0.50, 0, 1) ** 0.45
-    step = np.linspace(0, 1, 9)[:, None, None]
-    out = unit(np.stack([0.30 * across, -0.26 * np.ones_like(across), np.ones_like(across)], 1))
+    long = 1.05 * np.clip((np.cos(_TURN) - 0.50) / 0.50, 0, 1) ** 0.45
+    step = np.linspace(0, 1, 25)[:, None, None]
+    out = unit(np.stack([0.28 * across, -0.22 * np.ones_like(across), np.ones_like(across)], 1))
     bent = np.stack([0 * across, -0.34 * (across / 0.9) ** 2 - 0.10, 0 * across], 1)
     peak = edge + step * long[:, None] * out + step**1.5 * (long > 0)[:, None] * long[:, None] * bent
-    stitched = 0.92 - 0.14 * np.exp(-(((step[..., 0] - 0.93) / 0.05) ** 2)) * np.ones((1, _ROUND))
+    rows = np.exp(-((((step[..., 0] * 7) % 1 - 0.5) / 0.14) ** 2)) * (step[..., 0] > 0.12)
+    stitched = 0.95 - 0.16 * rows * np.ones((1, _ROUND)) - 0.25 * (step[..., 0] > 0.97)
     return [(dome, tint, False), (peak, stitched, True)]
 
 
 def felt_hat(skin: Skin) -> list[Sheet]:
-    """A hat of felt: walls that taper, a crease along the top, a ribbon, a brim that rises at the sides."""
-    base = crown(skin, (0.38, 0.20, 0.04), 0.36, 0.0)[0]
+    """A hat of felt: walls that taper, a pinched crease along the top, a ribbon, a brim that dips in front."""
+    base = crown(skin, (0.27, 0.10, -0.06), 0.22, 0.0)[0]
     base = gaussian_filter(base, (4.0, 0), mode="wrap")
-    middle = np.array([0.0, 0.0, -1.30])
+    middle, top = np.array([0.0, 0.0, -1.30]), 2.02
     flat = (base - middle) * np.array([1.0, 0, 1.0])
+    pinch = 0.09 * np.exp(-(((np.abs(np.sin(_TURN)) - 0.55) / 0.25) ** 2)) * (np.cos(_TURN) > 0)
     rows, tints = [], []
-    for share in np.linspace(0, 1, 14):
-        height = base[:, 1] + (2.22 - base[:, 1]) * share
-        rows.append(middle + flat * (1 - 0.20 * share**1.5) + height[:, None] * np.array([0, 1.0, 0]))
-        tints.append(np.full(_ROUND, 0.40 if share < 0.24 else 1.0))
-    for share in np.linspace(0.08, 1, 9):
-        ring = flat * 0.80 * (1 - share)
-        height = (
-            2.22 + 0.10 * np.sqrt(1 - (1 - share) ** 2) - 0.26 * np.exp(-((ring[:, 0] / 0.22) ** 2)) * min(1, 3 * share)
-        )
+    for share in np.linspace(0, 1, 26):
+        height = base[:, 1] + (top - base[:, 1]) * share
+        inward = 1 - 0.17 * share**1.5 - pinch * share - 0.03 * np.clip((share - 0.85) / 0.15, 0, 1) ** 2
+        inward = inward + 0.02 * (share < 0.26)
+        rows.append(middle + flat * inward[:, None] + height[:, None] * np.array([0, 1.0, 0]))
+        tints.append(np.full(_ROUND, (0.30 if 0.01 < share < 0.25 else 0.20) if share < 0.26 else 1.0))
+    for share in np.linspace(0.06, 1, 12):
+        ring = flat * (0.80 - pinch)[:, None] * (1 - share)
+        crease = 0.20 * np.exp(-((ring[:, 0] / 0.24) ** 2)) * min(1, 2.5 * share)
+        height = top + 0.09 * np.sqrt(1 - (1 - share) ** 2) - crease
         rows.append(middle + ring + height[:, None] * np.array([0, 1.0, 0]))
-        tints.append(np.ones(_ROUND))
-    step = np.linspace(0, 1, 8)[:, None, None]
-    rise = 0.20 * np.abs(np.sin(_TURN)) ** 2 - 0.16 * np.clip(np.cos(_TURN), 0, 1)
-    ring = base + 0.72 * step * unit(flat) + step**1.6 * rise[:, None] * np.array([0, 1.0, 0])
-    return [(np.stack(rows), np.stack(tints), False), (ring, np.full(ring.shape[:2], 0.95), True)]
+        tints.append(np.ones(_ROUND) - 0.3 * crease)
+    step = np.linspace(0, 1, 12)[:, None, None]
+    rise = 0.22 * np.abs(np.sin(_TURN)) ** 2 - 0.20 * np.clip(np.cos(_TURN), 0, 1) + 0.02 * np.sin(3 * _TURN + 1)
+    ring = base + 0.66 * step * unit(flat) + step**1.7 * rise[:, None] * np.array([0, 1.0, 0])
+    bound = 0.95 - 0.35 * (step[..., 0] > 0.94) * np.ones((1, _ROUND)) - 0.3 * (step[..., 0] < 0.02)
+    return [(np.stack(rows), np.stack(tints), False), (ring, bound, True)]
 
 
 def draped(origin: Float[np.ndarray, " 3"], towards: Float[np.ndarray, "r c 3"]) -> Float[np.ndarray, "r c"]:
@@ -727,8 +727,8 @@ def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: fl
     top, side, bottom = np.radians(opening)
     high = np.cos(_TURN)
     start = side + np.where(high > 0, top - side, bottom - side) * high**2
-    share = np.linspace(0, 1, 30)[:, None]
-    angle = start + (0.97 * np.pi - start) * share**1.2
+    share = np.linspace(0, 1, 44)[:, None]
+    angle = start + (0.97 * np.pi - start) * share**1.4
     towards = np.stack([np.sin(angle) * np.sin(_TURN), np.sin(angle) * high, np.cos(angle)], -1)
     head = skin.faces[~skin.ears[skin.faces].any(1) & (skin.points[skin.faces][..., 1].min(1) > -2.0)]
     reach = farthest(origin, towards.reshape(-1, 3), skin.points[head]).reshape(angle.shape)
@@ -736,38 +736,44 @@ def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: fl
     smooth = gaussian_filter(reach, (1.5, 4.0), mode=("nearest", "wrap"))
     reach = np.maximum(smooth, reach * 0.97) + edge + (thick - edge) * np.minimum(1, 5 * share)
     reach = gaussian_filter(reach, (0.8, 3.0), mode=("nearest", "wrap"))
-    low = np.clip(0.25 - high, 0, 1)
-    wave = np.sin(5 * np.abs(_TURN - np.pi) + 6.5 * angle) + 0.6 * np.sin(9 * np.abs(_TURN - np.pi) - 4 * angle + 1)
-    hem = np.exp(-((share / 0.035) ** 2))
-    tint = 1 + 0.10 * wave * (0.25 + low) * (folds > 0) - 0.15 * hem
-    reach = reach + folds * wave * (0.15 + low) * np.minimum(1, 4 * share)
+    low, side = np.clip(0.25 - high, 0, 1), np.abs(_TURN - np.pi)
+    around = (1 - np.abs(np.sin(8 * angle + 1.2 * side))) ** 2 + 0.7 * (1 - np.abs(np.sin(13 * angle - 1.7 * side + 1))) ** 2
+    along = np.sin(5 * side + 6.5 * angle) + 0.6 * np.sin(9 * side - 4 * angle + 1)
+    wave = (0.10 + low) * (0.8 * around + 0.6 * along) + 0.25 * along * np.clip(1 - np.abs(high), 0, 1)
+    band, seam = np.clip((0.045 - share) / 0.01, 0, 1), np.exp(-(((share - 0.06) / 0.010) ** 2))
+    tint = 1 + 0.22 * (wave - 0.3) - 0.28 * seam - 0.10 * np.exp(-((share / 0.012) ** 2))
+    reach = reach + folds * wave * np.clip((share - 0.02) / 0.2, 0, 1) + 0.02 * band
     return [(origin + reach[..., None] * towards, tint, True)]
 
 
 def worn_meshes(held: Held) -> dict[str, np.ndarray]:
-    """Hats as arrays of the file: points, faces, anchors and tint of each."""
+    """Hats and clothes as arrays of the file: points, faces, anchors and tint of each."""
     skin = Skin(held)
-    sheets = {
+    hats = {
         "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
-        "hood": wrap(skin, (40, 56, 66), 0.17, 0.34, 0.03), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.13, 0.035),
+        "hood": wrap(skin, (39, 54, 64), 0.17, 0.30, 0.08), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.11, 0.09),
     }  # fmt: skip
+    sheets = {name: [(*sheet, True) for sheet in parts] for name, parts in hats.items()}
+    sheets |= clothes(Body(farthest, skin.points, skin.faces))
     found: dict[str, np.ndarray] = {}
     for name, parts in sheets.items():
         points, faces, tint = [], [], []
-        for sheet, shade, both in parts:
-            flat, grid = sheet.reshape(-1, 3), grid_faces(*sheet.shape[:2])
+        for sheet, shade, both, closed in parts:
+            flat, grid = sheet.reshape(-1, 3), sheet_faces(*sheet.shape[:2], closed)
             corners = flat[grid]
             normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-            outward = (normal * (corners[:, 0] - np.array([0, 0.35, -1.4]))).sum() > 0
+            middle = np.array([0, 0.35 if name in hats else -3.9, -1.4])
+            outward = (normal * (corners[:, 0] - middle)).sum() > 0
             grid = grid if outward else grid[:, ::-1]
             # Both sides of a sheet have points of their own, for a normal each.
             for side in (grid, grid[:, ::-1]) if both else (grid,):
                 faces.append(side + sum(len(part) for part in points))
                 points.append(flat)
-                tint.append(np.broadcast_to(shade, sheet.shape[:2]).ravel())
+                inner = 0.55 if side is not grid and name in hats else 1.0
+                tint.append(np.broadcast_to(inner * shade, sheet.shape[:2]).ravel())
         every = np.concatenate(points)
         found |= {
-            f"worn_{name}_points": every.astype(np.float32),
+            f"worn_{name}_points": (np.rint(every * 1000) / 1000).astype(np.float32),
             f"worn_{name}_faces": np.concatenate(faces).astype(np.int32),
             f"worn_{name}_anchors": skin.used[skin.tree.query(every)[1]].astype(np.uint16),
             f"worn_{name}_tint": np.concatenate(tint).astype(np.float16),

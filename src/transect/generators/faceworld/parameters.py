@@ -68,7 +68,7 @@ def colors_of(scalars: Columns) -> dict[str, Float[np.ndarray, "n 3"]]:
         "hair": hair_reflectance(scalars["hair_color"], scalars["hair_redness"], 0.9 * grey),
         "iris": iris_reflectance(scalars["eye_color"]),
         "cloth": _cloth(scalars["clothing_hue"], scalars["clothing_lightness"]),
-        "hat_cloth": _cloth(0.6 + 0.45 * scalars["hat_hue"], np.clip(0.62 + 0.22 * scalars["hat_lightness"], 0, 1)),
+        "hat_cloth": _cloth(0.6 + 0.45 * scalars["hat_hue"], np.clip(0.45 + 0.25 * scalars["hat_lightness"], 0, 1)),
         "backdrop": _backdrop(scalars["background_hue"], scalars["background_lightness"]),
         "gain": _gain(scalars),
     }
@@ -95,14 +95,16 @@ def _hue(turns: Float[np.ndarray, " n"], chroma: Float[np.ndarray, " n"]) -> Flo
 
 
 def _cloth(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Reflectance of cloth: .012 to .43 on a logarithmic scale; the middle tones carry the color."""
-    chroma = 0.08 + 0.34 * np.sin(np.pi * lightness) ** 2
-    return np.asarray(0.012 * 36.0 ** lightness[:, None] * _hue(hue, chroma))
+    """Reflectance of cloth, .012 to .55 on a logarithmic scale: mostly near grey, with navy, denim, wine and olive."""
+    near = [np.exp(-((((hue - center + 0.5) % 1 - 0.5) / width) ** 2)) for center, width in ((0.62, 0.08), (0.0, 0.05))]
+    middle = np.sin(np.pi * lightness) ** 2
+    chroma = 0.02 + 0.03 * middle + (0.05 + 0.45 * middle) * near[0] + 0.7 * middle * (1 - lightness) * near[1]
+    return np.asarray(0.012 * 46.0 ** lightness[:, None] * _hue(hue, chroma))
 
 
 def _backdrop(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
     """Radiance of the background under nominal light, on a logarithmic scale: wood, leaves, sky, no pink."""
     darkest, span = BACKDROP
     near = [np.exp(-((((hue - center + 0.5) % 1 - 0.5) / 0.11) ** 2)) for center in (0.09, 0.30, 0.58)]
-    chroma = np.asarray(0.03 + 0.10 * near[0] + 0.08 * near[1] + 0.13 * near[2])
+    chroma = np.asarray(0.015 + 0.12 * near[0] + 0.05 * near[1] + 0.25 * near[2])
     return np.asarray(darkest * span ** lightness[:, None] * _hue(hue, chroma))

@@ -18,7 +18,8 @@ Picture: TypeAlias = Float[np.ndarray, "s s"]
 
 _FAR_LIGHT = np.array([1.03, 0.99, 0.97], np.float32)
 """The light on the background, nearer to daylight than that on the face."""
-_WARM = np.array([0.085, 0.0, -0.115], np.float32)
+_WARM, _GREEN = np.array([0.13, 0.0, -0.17], np.float32), np.array([-0.10, 0.06, -0.24], np.float32)
+"""What a unit of warmth and of green adds to a color."""
 _EXTENT = 1.27
 """Half the width of the picture, in face units."""
 _SOFT, _SHAPES, _FINE = (6, 6), (5, 6), (26, 26)
@@ -40,10 +41,11 @@ def background(size: int, seed: int, kind: int, azimuth: float, tint: bytes) -> 
     """Radiance under nominal light, barely saturated. azimuth: sine of the key light's; tint: linear RGB in float32."""
     view = _view(size, seed)
     depth, warmth = _STRUCTURES[BACKGROUNDS[kind]](view)
-    warmth = warmth + 0.35 * view.soft.clip(-1.5, 1.5)
-    shade = np.exp(0.16 * azimuth * view.x - 0.20 * view.y + depth + 0.025 * _spread(view.fine, size))
-    color = np.frombuffer(tint, np.float32) * _FAR_LIGHT
-    return np.asarray(shade[..., None] * color * (1 + warmth[..., None] * _WARM), dtype=np.float32)
+    green = (0.4 + 0.8 * warmth).clip(0, 1) * (BACKGROUNDS[kind] == "outdoors")
+    warmth = warmth + 0.15 * view.soft.clip(-1.5, 1.5)
+    shade = np.exp(0.16 * azimuth * view.x - 0.20 * view.y + depth + 0.015 * _spread(view.fine, size))
+    hue = 1 + warmth[..., None] * _WARM + green[..., None] * _GREEN
+    return np.asarray(shade[..., None] * hue * np.frombuffer(tint, np.float32) * _FAR_LIGHT, dtype=np.float32)
 
 
 def _view(size: int, seed: int) -> _View:
@@ -84,40 +86,59 @@ def _step(value: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 def _studio(view: _View) -> tuple[Picture, Picture]:
-    """A paper or cloth backdrop, lit brighter behind the head."""
-    glow = np.exp(-(view.x**2 + (view.y + 0.1) ** 2) / 1.15**2)
-    return 0.55 * glow + 0.16 * view.soft - 0.25, 0.1 * glow
+    """A paper or cloth backdrop: lit behind the head or from a side, and darker towards the corners."""
+    aside, strength, lean = view.shapes[0, :3]
+    glow = np.exp(-((view.x - 0.45 * aside) ** 2 + (view.y + 0.1) ** 2) / 1.25**2)
+    return (0.50 + 0.16 * strength) * glow + 0.16 * lean * view.y + 0.05 * view.soft - 0.25, 0.15 * glow
 
 
 def _wall(view: _View) -> tuple[Picture, Picture]:
-    """A plastered wall with the soft edge of a window's light, and a rail or the floor's corner at some height."""
-    lean, offset, height = view.shapes[0, :3] * np.array([0.6, 0.6, 0.5], np.float32)
-    edge = _step(view.x + lean * view.y - offset, -0.22, 0.22)
-    rail = _step(view.y - 0.35 - height, -0.05, 0.05)
-    return 0.42 * edge - 0.30 * rail + 0.10 * view.soft - 0.05, 0.5 * edge - 0.3 * rail
+    """A plastered wall with the wide edge of a window's light, and in some a rail or a corner of the room."""
+    lean, offset, height, corner, rails = view.shapes[0, :5]
+    edge = _step(view.x + 0.4 * lean * view.y - 0.7 * offset, -0.6, 0.6)
+    rail = _step(view.y - 0.6 - 0.4 * height, -0.10, 0.10) * _step(rails, -0.1, 0.1)
+    turned = _step(view.x - 1.3 * corner, -0.07, 0.07)
+    shade = 0.36 * edge - 0.25 * rail + 0.22 * turned + 0.07 * view.soft - 0.2
+    return shade, 0.6 * edge - 0.3 * rail - 0.2 * turned
+
+
+def _boxes(view: _View, knots: np.ndarray, soft: float, narrow: float) -> tuple[Picture, Picture]:
+    """Blurred boxes, how bright and how warm: a box is a row times a column, so that all are one product of matrices."""
+    x, y, width, tone, hue, tall = (knots[:, k, None] for k in range(6))
+    half_x, half_y = narrow + 0.20 * np.abs(width), 0.55 + 0.40 * tall.clip(-1, 1)
+    across = _step(half_x - np.abs(view.x - 0.95 * x), -soft, soft)
+    down = _step(half_y - np.abs(view.y.T + 0.35 - 0.6 * y), -soft, soft).T
+    return _product(down, 0.62 * tone * across), _product(down, 0.9 * hue * across)
+
+
+def _discs(view: _View, high: float, radius: float) -> Picture:
+    """Points of light far out of focus, the brightest at each place."""
+    found = np.zeros_like(view.soft)
+    for x, y, bright, size in view.fine[:7, :4]:
+        far = np.sqrt((view.x - 0.9 * x) ** 2 + (view.y + high - 0.5 * y) ** 2)
+        disc = _step(radius * (1 + 0.3 * size.clip(-1, 1)) - far, -0.035, 0.035)
+        found = np.maximum(found, _step(bright, 0.0, 1.6) * disc)
+    return found
 
 
 def _interior(view: _View) -> tuple[Picture, Picture]:
-    """A room out of focus: shelves, frames and a window as blurred boxes."""
-    x, y, width, tone, hue = (view.shapes[:, k, None] for k in range(5))
-    half_x, half_y = 0.16 + 0.13 * np.abs(width), 0.75 - 0.28 * width.clip(-1, 1)
-    across = _step(half_x - np.abs(view.x - 0.9 * x), -0.10, 0.10)
-    down = _step(half_y - np.abs(view.y.T + 0.35 - 0.5 * y), -0.10, 0.10).T
-    # A box is a row times a column: all boxes of a room are one product of matrices.
-    depth, warmth = _product(down, 0.60 * tone * across), _product(down, 0.8 * hue * across)
-    return (depth + 0.12 * view.soft).clip(-1.3, 1.1), (warmth + 0.2 * view.soft).clip(-1.5, 1.5)
+    """A room far out of focus: walls and floor, furniture, windows and lamps."""
+    large, small = _boxes(view, view.shapes, 0.24, 0.22), _boxes(view, view.fine[9:14, :6], 0.11, 0.03)
+    floor = _step(view.y - 0.75 - 0.3 * view.shapes[0, 5], -0.2, 0.2)
+    lamps = _discs(view, 0.45, 0.13)
+    depth = large[0] + small[0] - 0.35 * floor + 0.8 * lamps + 0.10 * view.soft
+    warmth = large[1] + small[1] + 0.5 * floor + 0.8 * lamps + 0.35
+    return depth.clip(-1.4, 1.3), warmth.clip(-1.5, 1.8)
 
 
 def _outdoors(view: _View) -> tuple[Picture, Picture]:
-    """Sky above foliage or a street, far out of focus, with discs of light."""
-    horizon = _step(view.y + 0.35 + 0.35 * view.soft, -0.45, 0.45)
-    leaves = _step(_spread(view.shapes, len(view.soft)), -0.5, 0.6) - 0.5
-    discs = np.zeros_like(view.soft)
-    for x, y, brightness in view.fine[:7, :3]:
-        radius = np.sqrt((view.x - 0.9 * x) ** 2 + (view.y + 0.3 - 0.5 * y) ** 2)
-        discs = np.maximum(discs, _step(brightness, -0.2, 1.5) * _step(0.13 - radius, -0.03, 0.03))
-    depth = 0.55 * (1 - horizon) - 0.25 * horizon + horizon * (0.65 * leaves + 0.55 * discs) + 0.15 * view.soft
-    return depth, -0.6 * (1 - horizon) + 0.5 * horizon * leaves
+    """Sky above trees or a street, far out of focus, with discs of light."""
+    shapes, fine = (_spread(lattice, len(view.soft)) for lattice in (view.shapes, view.fine))
+    houses, _ = _boxes(view, view.shapes, 0.12, 0.3)
+    leaves = _step(shapes + 0.32 * fine, -0.9, 0.9) - 0.5
+    ground = _step(view.y + 0.65 + 0.5 * view.soft + 0.35 * shapes + 0.07 * fine, -0.4, 0.4)
+    depth = 0.75 * (1 - ground) + ground * (0.6 * leaves + 0.5 * houses + 0.7 * _discs(view, 0.3, 0.10) - 0.35)
+    return depth, ground * (0.6 + 0.5 * leaves - 1.2 * np.abs(houses)) - 0.9 * (1 - ground)
 
 
 _STRUCTURES = dict(zip(BACKGROUNDS, (_studio, _wall, _interior, _outdoors), strict=True))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int32, UInt8
 
-from transect.generators.faceworld.attributes import CLOTHES, GLASSES, PATTERNS
+from transect.generators.faceworld.attributes import GLASSES, PATTERNS
 from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface, zones
@@ -33,8 +33,8 @@ _SHADOW = 200
 _SHADOW_VIEW, _BIAS = 6.0, 0.05
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 """What a camera's white balance leaves of a warm light, as in most portraits: it discounts most of it."""
-_NECKLINE = {"crew neck": -2.62, "v-neck": -2.50, "shirt": -2.45, "turtleneck": -2.12}
 _SPREAD = 4
+_BEFORE = 0.12
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
 
 
@@ -92,7 +92,8 @@ def samples_of(size: int) -> int:
 class Scene:
     """What is rasterized of a head and what it wears: points at rest and posed, their normals, faces and parts.
 
-    albedo, gloss: of the points that are worn, which follow those of the head.
+    albedo, gloss: of the points that are worn, which follow those of the head. beside: the share of the surroundings'
+    light that clothes and mask leave to the head's.
     """
 
     rest: Float[np.ndarray, "v 3"]
@@ -102,15 +103,21 @@ class Scene:
     parts: UInt8[np.ndarray, " f"]
     albedo: Float[np.ndarray, "w 3"]
     gloss: Float[np.ndarray, " w"]
+    beside: Float[np.ndarray, " v"]
 
 
-@remembered(KEPT, "hat", "hat_room", "face_mask", "earrings")
-def _scene(p: Values, head: Head, cloth: bytes, seed: int) -> Scene:
+@remembered(KEPT, "hat", "hat_room", "face_mask", "earrings", "clothing")
+def _scene(p: Values, head: Head, cloths: bytes, seed: int) -> Scene:
     """The head with what it wears but glasses."""
-    nothing = np.zeros((0, 3), np.float32)
-    scene = Scene(head.rest, head.posed, head.normals, *solid_faces(), nothing, nothing[:, 0])
+    nothing, (cloth, hat) = np.zeros((0, 3), np.float32), np.frombuffer(cloths, np.float32).reshape(2, 3)
+    clothes, outer, name = worn.garment(p, cloth, head.rest, seed)
+    faces, parts = solid_faces()
+    faces = np.where(worn.covered(name)[:, None], np.int32(0), faces)
+    beside = worn.beside_clothes(name) * (worn.beside_mask(int(p["face_mask"])) if p["face_mask"] > 0 else 1)
+    scene = Scene(head.rest, head.posed, head.normals, faces, parts, nothing, nothing[:, 0], beside)
+    scene = _wearing(scene, clothes, shading.GARMENT, outer, head.pose)
     if p["hat"] > 0:
-        scene = _wearing(scene, worn.hat(p, head.rest, np.frombuffer(cloth, np.float32)), shading.HAT, 0.0, head.pose)
+        scene = _wearing(scene, worn.hat(p, head.rest, hat), shading.HAT, 0.0, head.pose)
     if p["face_mask"] > 0:
         mask = worn.face_mask(head.rest, int(p["face_mask"]), seed)
         scene = _wearing(scene, mask, shading.FACE_MASK, 0.0, head.pose)
@@ -119,8 +126,8 @@ def _scene(p: Values, head: Head, cloth: bytes, seed: int) -> Scene:
     return scene
 
 
-def _wearing(scene: Scene, piece: worn.Piece, code: int, gloss: float, pose: Pose) -> Scene:
-    posed = pose.turn(piece.points)
+def _wearing(scene: Scene, piece: worn.Piece, code: int, gloss: float | np.ndarray, pose: Pose) -> Scene:
+    posed = pose.turn(piece.points) if code != shading.GARMENT else _carried(piece.points, pose)
     normals = np.empty_like(posed)
     find_normals(posed, piece.faces, normals)
     return Scene(
@@ -130,8 +137,15 @@ def _wearing(scene: Scene, piece: worn.Piece, code: int, gloss: float, pose: Pos
         np.concatenate([scene.faces, piece.faces + np.int32(len(scene.rest))]),
         np.concatenate([scene.parts, np.full(len(piece.faces), code, np.uint8)]),
         np.concatenate([scene.albedo, piece.albedo]),
-        np.concatenate([scene.gloss, np.full(len(posed), gloss, np.float32)]),
+        np.concatenate([scene.gloss, np.broadcast_to(np.float32(gloss), len(posed))]),
+        scene.beside,
     )
+
+
+def _carried(points: Float[np.ndarray, "n 3"], pose: Pose) -> Float[np.ndarray, "n 3"]:
+    """Clothes go where the middle of the neck goes, and do not turn with it."""
+    middle = points * np.array([0, 1, 0], np.float32) + np.array([0, 0, -1.5], np.float32)
+    return np.asarray(points + pose.turn(middle) - middle)
 
 
 def _columns(scene: Scene, first: int = 0) -> Float[np.ndarray, "w 21"]:
@@ -145,13 +159,13 @@ def _columns(scene: Scene, first: int = 0) -> Float[np.ndarray, "w 21"]:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes, mask: int) -> tuple[np.ndarray, Float[np.ndarray, "v 21"]]:
+def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes) -> tuple[np.ndarray, Float[np.ndarray, "v 21"]]:
     """The key light's picture of depths, and columns of vertices with the shares that they see of all light.
 
-    lamp: the axes of its picture: across, up and towards it. mask: the kind that is worn, or 0.
+    lamp: the axes of its picture: across, up and towards it.
     """
     held, count, axes = asset(), len(head.rest), np.frombuffer(lamp, np.float32).reshape(3, 3)
-    casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK))
+    casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK, shading.GARMENT))
     at, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[casting]), axes)
     spread = np.empty(len(at), np.float32)
     read_shadow(at[:count], depth, _BIAS, spread[:count])
@@ -160,9 +174,8 @@ def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes, mask: int) -> tuple
     left[:count], sky_left = hair.shade(axes[2], head.posed, head.rest)
     spread[:count] *= left[:count]
     shading.spread(spread[:count], held.starts, held.near, _SPREAD)
-    seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(0.8 * head.hollow, -0.12, 1.5)) * sky_left
-    if mask > 0:
-        seen[:count] *= worn.beside_mask(mask)
+    hollow = np.exp(-np.clip(0.8 * head.hollow, -0.12, 1.5))
+    seen[:count] = np.clip(held.sky, 0.02, 1) * hollow * sky_left * scene.beside
     # What comes out of hollows has met skin more often, and is redder.
     found[:, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.90, 1.04, 1.07], np.float32)
     found[:count, : shading.NORMAL] = held.mean
@@ -249,13 +262,17 @@ def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:
 def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s s 3"]) -> Drawing:
     """The picture before the camera, samples_of(size) points across each pixel of the background."""
     size, head, lamp = len(background) * samples_of(len(background)), head_of(p), _lamp(p, seed)
-    scene, hair, axes = _scene(p, head, colors.hat.tobytes(), seed), hair_of(p, head, size), lamp[6:9]
-    shadow, seen = _seen(scene, head, hair, axes.tobytes(), int(p["face_mask"]))
+    cloths = np.stack([colors.cloth, colors.hat]).astype(np.float32).tobytes()
+    scene, hair, axes = _scene(p, head, cloths, seed), hair_of(p, head, size), lamp[6:9]
+    shadow, seen = _seen(scene, head, hair, axes.tobytes())
     entering = 0.75 * max(0.25, float(lamp[0] @ head.pose.rotation[:, 2])) * lamp[2]
     vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, head.rest)
-        full = _wearing(scene, frame, shading.FRAME, 0.10, head.pose)
+        full = _wearing(scene, frame, shading.FRAME, 0.12, head.pose)
+        behind, left = worn.shade_of_spectacles(p, head.rest, lamp[0] @ head.pose.rotation)
+        vertices[behind, shading.LIGHT : shading.ALBEDO] *= left[:, 1:]
+        vertices[behind[:, None], [16, 20]] *= left[:, :1]
         added, lit = _columns(full, len(vertices)), np.empty(len(frame.points), np.float32)
         read_shadow(_at_lamp(full.posed[len(vertices) :], axes), shadow, 3 * _BIAS, lit)
         added[:, shading.LIGHT : shading.ALBEDO], added[:, 16] = ambient_of(p, full.normals[len(vertices) :]), lit
@@ -282,6 +299,8 @@ def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffe
     """
     kept, covered = _without_frames(scene, pose, size)
     solid, first = kept.depth.copy(), len(scene.faces)
+    clothed = (scene.parts == shading.GARMENT)[kept.nearest] & (kept.nearest >= 0)
+    solid[clothed] -= np.float32(2 * _BEFORE)  # hair lies on them
     if covered is not None:
         solid[covered] += _ABOVE
     if first == len(full.faces):
@@ -298,7 +317,10 @@ def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffe
 def _without_frames(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Bool[np.ndarray, "h w"] | None]:
     """What is seen where, and where that is a hat, if one is worn."""
     buffers, hat = Buffers.empty(size), scene.parts == shading.HAT
-    rasterize(pose.project(scene.posed, size), scene.faces, *buffers)
+    screen, clothes = pose.project(scene.posed, size), scene.faces[scene.parts == shading.GARMENT]
+    # Clothes do not turn with the neck: what of it would come through them stays behind.
+    screen[clothes.min() : clothes.max() + 1, 2] += np.float32(_BEFORE)
+    rasterize(screen, scene.faces, *buffers)
     return buffers, hat[buffers.nearest] & (buffers.nearest >= 0) if hat.any() else None
 
 
@@ -317,8 +339,7 @@ def _eyes(p: Values, colors: Colors, head: Head) -> Float[np.ndarray, "4 3"]:
 
 def _cloth(p: Values, colors: Colors) -> Float[np.ndarray, "3 3"]:
     second = 0.5 * colors.cloth + np.array([0.07, 0.07, 0.075])
-    kind = int(p["clothing"])
-    return np.stack([colors.cloth, second, [_NECKLINE[CLOTHES[kind]], kind, _pattern(p)]]).astype(np.float32)
+    return np.stack([colors.cloth, second, [0, int(p["clothing"]), _pattern(p)]]).astype(np.float32)
 
 
 def _pattern(p: Values) -> int:
@@ -363,6 +384,12 @@ def _draw_lenses(
     found = Buffers(buffers.depth.copy(), np.full_like(buffers.nearest, -1), np.empty_like(buffers.weights))
     rasterize(pose.project(pose.turn(lens.points), len(picture)), lens.faces, *found)
     seen = found.nearest >= 0
-    passed = np.array(_CLEAR.get(GLASSES[int(p["glasses"])], (0.95, 0.955, 0.95)), np.float32)
-    picture[seen] = picture[seen] * passed + np.float32(0.010)
+    passed = np.array(_CLEAR.get(GLASSES[int(p["glasses"])], (0.92, 0.93, 0.92)), np.float32)
+    corners, weights = lens.faces[found.nearest[seen]], found.weights[seen]
+    every = np.concatenate([weights, 1 - weights.sum(1, keepdims=True)], 1)
+    x, y = (lens.points[corners, :2] * every[..., None]).sum(1).T
+    x = x - np.float32(0.52) * np.sign(x)
+    window = np.exp(-(((x - 0.5 * y + 0.10) / 0.09) ** 4) - ((y - 0.06) / 0.13) ** 4)
+    mirrored = 0.004 + 0.007 * np.clip(2.5 * y + 0.4, 0, 1) + 0.020 * window
+    picture[seen] = picture[seen] * passed + (mirrored[:, None] * _LIGHT_COLOR).astype(np.float32)
     return seen

@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter
 
 from transect.generators.faceworld.mesh.kernels import compiled
 
-SKIN, LEFT_EYE, RIGHT_EYE, UPPER_TEETH, LOWER_TEETH, TONGUE, LASH, HAT, FRAME, EARRING, FACE_MASK = range(11)
+SKIN, LEFT_EYE, RIGHT_EYE, UPPER_TEETH, LOWER_TEETH, TONGUE, LASH, HAT, FRAME, EARRING, FACE_MASK, GARMENT = range(12)
 """Parts of the mesh, by face."""
 
 NOTHING, BARE, LIPS, EYE, HAIR, CLOTH, HEADWEAR, SPECTACLES, RING, BEARD, MASKED = range(11)
@@ -213,11 +213,12 @@ def _shade_other(
     for _ in range(5):
         lobe *= lobe
     weave = one
-    if part == 7:  # cloth
-        i = int((at[0] + half * at[2]) * np.float32(300)) & mask
-        j = int((at[1] - np.float32(0.3) * at[2]) * np.float32(300)) & mask
-        raised = np.float32(np.int32(fine[j, i, 0]) + np.int32(fine[j, i, 2]))
-        weave = max(half, one + np.float32(0.05) * _STEP * raised)
+    if part == 7:  # cloth, paler where it turns away: its fibers catch the light
+        across, down = np.float32(150) * (at[0] + half * at[2]), np.float32(150) * (at[1] - np.float32(0.3) * at[2])
+        raised = np.float32(fine[int(down * half) & mask, int(across * half) & mask, 2])
+        weave = one + np.float32(0.03) * (np.sin(across + down) + np.sin(across - down)) + np.float32(0.015) * _STEP * raised
+        edge = _square(one - min(one, max(zero, at[5])))
+        weave += np.float32(0.35) * edge * edge
     if part == 10:  # finer cloth
         across, down = np.float32(110) * (at[0] + half * at[2]), np.float32(110) * (at[1] - np.float32(0.3) * at[2])
         weave = one + np.float32(0.035) * np.sin(across) * np.sin(down)
@@ -240,42 +241,26 @@ def _shade_other(
 
 
 @compiled
-def _neckline(x: np.float32, z: np.float32, cloth: Float[np.ndarray, "3 3"]) -> np.float32:
-    """The height below which clothes cover a place of the head at rest."""
-    zero, one = np.float32(0), np.float32(1)
-    side, kind, neck = abs(x), int(cloth[2, 1]), cloth[2, 0]
-    if kind == 1 and z > np.float32(-1.6):
-        neck -= np.float32(1.1) * max(zero, np.float32(0.75) - side)
-    elif kind == 2:
-        neck += np.float32(0.35) * min(one, side)
-        if z > np.float32(-1.6):
-            neck -= np.float32(0.9) * max(zero, np.float32(0.5) - side)
-    elif kind == 0:
-        neck += np.float32(0.16) * side - np.float32(0.20) * min(one, max(zero, z + np.float32(1.3)))
-    return np.float32(neck)
-
-
-@compiled
 def _shade_clothes(
     at: Float[np.ndarray, " 21"], facing: np.float32, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
-    cloth: Float[np.ndarray, "3 3"], out: Float[np.ndarray, " 3"],
+    cloth: Float[np.ndarray, "3 3"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
-    """Clothes with their hem, folds and pattern."""
+    """Clothes with their weave, pale fibers at edges, and the pattern of their outer cloth."""
     zero, one, half, four = np.float32(0), np.float32(1), np.float32(0.5), np.float32(4)
-    rx, ry = at[0], at[1]
-    hem = one - np.float32(0.35) * _bump((_neckline(rx, at[2], cloth) - ry - np.float32(0.10)) / np.float32(0.02))
-    fold = np.float32(0.05) * np.sin(rx * np.float32(5) + np.float32(3) * ry)
-    fold += np.float32(0.04) * np.sin(rx * np.float32(11) - np.float32(5) * ry)
-    pattern = int(cloth[2, 2])
-    share = zero
-    if pattern:
+    rx, ry, mask = at[0], at[1] - np.float32(0.3) * at[2], fine.shape[0] - 1
+    i, j = int((rx + half * at[2]) * np.float32(330)) & mask, int(ry * np.float32(330)) & mask
+    weave = one + np.float32(0.035) * _STEP * np.float32(np.int32(fine[j, i, 0]) + np.int32(fine[j, i, 2]))
+    share, pattern = zero, int(cloth[2, 2])
+    if pattern and at[15] > half:
         share = half + half * np.tanh(four * np.sin(ry * np.float32(19)))
         if pattern == 2:
             share = half * (share + half + half * np.tanh(four * np.sin(rx * np.float32(19))))
     direct = max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit
+    edge = _square(one - min(one, max(zero, at[5])))
     for k in range(3):
-        own = cloth[0, k] + (cloth[1, k] - cloth[0, k]) * np.float32(0.8) * share
-        out[k] = own * (at[9 + k] + lamp[2, k] * direct) * hem * (one + fold)
+        second = cloth[1, k] / max(cloth[0, k], np.float32(0.004))
+        own = at[12 + k] * (one + (second - one) * np.float32(0.8) * share) + np.float32(0.02) * edge * edge
+        out[k] = own * (at[9 + k] + lamp[2, k] * direct) * max(half, weave)
 
 
 @compiled
@@ -404,15 +389,13 @@ def _shade_skin(
 
 
 @compiled
-def _label_of(part: int, place: Float[np.ndarray, " 3"], lip: np.float32, inside: np.float32, neck: np.float32) -> int:
+def _label_of(part: int, lip: np.float32, inside: np.float32) -> int:
     """What a point of a part shows."""
     if part == 0:
-        if place[1] < neck:
-            return 5
         return 2 if lip > 0 or inside > np.float32(0.5) else 1
     if part < 3:
         return 3
-    return 2 if part < 6 else (10 if part == 10 else part - 1)
+    return 2 if part < 6 else (part - 1 if part < 10 else (10 if part == 10 else 5))
 
 
 @compiled
@@ -474,8 +457,7 @@ def shade(  # noqa: C901
                         places[n, 3 + k] = u * unrolled[a, k] + v * unrolled[b, k] + w * unrolled[c, k]
                 lip = u * vertices[a, 17] + v * vertices[b, 17] + w * vertices[c, 17]
                 inside = u * vertices[a, 18] + v * vertices[b, 18] + w * vertices[c, 18]
-                neck = _neckline(places[n, 0], places[n, 2], cloth)
-                shown[n] = _label_of(parts[f], places[n], lip, inside, neck)
+                shown[n] = _label_of(parts[f], lip, inside)
                 label[y, x] = shown[n]
             if high < np.float32(-1e8):
                 continue
@@ -500,10 +482,10 @@ def shade(  # noqa: C901
                 if shown[n] == 3:
                     wet = y + 2 < height and nearest[y + 2, x] >= 0 and parts[nearest[y + 2, x]] == 0
                     _shade_eye(at, part - 1, runs[n], wet, lit, lamp, eyes, look, out)
+                elif shown[n] == 5:
+                    _shade_clothes(at, facing, lit, lamp, cloth, fine, out)
                 elif part > 2:
                     _shade_other(at, part, runs[n] / look[5], facing, lit, lamp, fine, out)
-                elif shown[n] == 5:
-                    _shade_clothes(at, facing, lit, lamp, cloth, out)
                 else:
                     among = places if same else places[n : n + 1]
                     _shade_skin(at, among, facing, lit, lamp, look, fine, relief, lines, out)

@@ -51,7 +51,7 @@ VIEW = 4.8
 """Width of the picture at the eyes, in distances between the eyes, from distance 1."""
 FAR = 24.0
 """How far the camera is then: about 1.5 m."""
-CENTER = -0.12
+CENTER = -0.26
 """Height of the picture's middle."""
 PIVOT = np.array([0.0, -0.35, -1.2], np.float32)
 NECK = np.array([-2.45, 0.24], np.float32)

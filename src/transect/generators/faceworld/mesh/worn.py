@@ -6,15 +6,17 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int32
-from scipy.ndimage import gaussian_filter, maximum_filter
+from jaxtyping import Bool, Float, Int32
+from scipy.ndimage import gaussian_filter, maximum_filter, uniform_filter1d
 from scipy.spatial import cKDTree
 
-from transect.generators.faceworld.attributes import FACE_MASKS, GLASSES, HATS
+from transect.generators.faceworld.attributes import CLOTHES, FACE_MASKS, GLASSES, HATS
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.shape import Values
+from transect.generators.faceworld.mesh.shape import Values, solid_faces
 
 _AROUND, _RIM = 40, 8
+_COLUMNS = 144
+"""Points around a hat."""
 _TEMPLES = np.array([[1.14, 0.02, -0.75], [-1.14, 0.02, -0.75]])
 _EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
 _CROWN = np.array([0.0, 0.5, -1.3])
@@ -45,12 +47,64 @@ def _vertices(points: Float[np.ndarray, "n 3"]) -> list[int]:
 def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"]) -> Piece:
     """The hat that is worn, moved with the head under it."""
     mesh = asset().worn[HATS[int(p["hat"])]]
-    moved = rest[mesh.anchors] - asset().mean[mesh.anchors]
+    # What columns beside each other follow is averaged, or the cloth would tear where ears or jaws move.
+    moved = (rest[mesh.anchors] - asset().mean[mesh.anchors]).reshape(-1, _COLUMNS, 3)
+    moved = uniform_filter1d(moved, 17, axis=1, mode="wrap").reshape(-1, 3)
     if p.get("hat_room", 0) > 0:  # on photographs alone: for hair under the hat
         away = mesh.points - _CROWN
         above = np.clip((mesh.points[:, 1] - 0.5) / 0.6, 0, 1) / np.linalg.norm(away, axis=1)
         moved = moved + p["hat_room"] * above[:, None] * away
     return Piece((mesh.points + moved).astype(np.float32), mesh.faces, (mesh.tint[:, None] * cloth).astype(np.float32))
+
+
+_GARMENTS = {
+    "crew neck": ("tee", "sweater", "tee", "blazer"), "v-neck": ("v",), "shirt": ("shirt", "jacket", "suit", "jacket"),
+    "turtleneck": ("roll",),
+}  # fmt: skip
+"""What each neckline may be: which is the seed's."""
+_SHIRTS = np.array([[0.62, 0.62, 0.61], [0.58, 0.59, 0.60], [0.30, 0.38, 0.52], [0.05, 0.055, 0.065], [0.40, 0.41, 0.42]])
+_CHEST = np.array([0.0, -3.9, -1.75])
+_TIES = np.array([[0.14, 0.012, 0.016], [0.015, 0.025, 0.075], [0.05, 0.055, 0.07], [0.02, 0.02, 0.022], [0.03, 0.08, 0.11]])
+"""White, off-white, pale blue, black and grey; red, navy, slate, black and teal."""
+
+
+@functools.cache
+def _body() -> tuple[Int32[np.ndarray, " n"], Float[np.ndarray, "f n"]]:
+    """Vertices of neck and shoulders, and what fits a smooth movement of cloth to theirs."""
+    x, y, z = asset().mean.T
+    found = np.flatnonzero((y < -2.1) & (y > -3.3) & (np.abs(x) < 2.4) & ((z < -0.55) | (y < -2.35)))
+    return found.astype(np.int32), np.linalg.pinv(_features(asset().mean[found])).astype(np.float32)
+
+
+def _features(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n f"]:
+    x, y, z = points[:, 0], np.clip(points[:, 1], -3.3, None) + 2.6, points[:, 2]
+    return np.stack([np.ones_like(x), x, points[:, 1], z, x * y, z * y, y * y], 1)
+
+
+@functools.cache
+def covered(name: str) -> Bool[np.ndarray, " f"]:
+    """Faces of the head that a garment hides: they need not be drawn, and cannot show through."""
+    (points, mean), (faces, parts) = ((of - _CHEST for of in (asset().worn[name].points, asset().mean)), solid_faces())
+    near, far = (of / np.linalg.norm(of, axis=1, keepdims=True) for of in (points, mean))
+    above = far + np.array([0, 0.13, 0])
+    above /= np.linalg.norm(above, axis=1, keepdims=True)
+    away = np.maximum(*(cKDTree(near).query(of)[0] for of in (far, above)))
+    hidden = (away < 0.06 + 0.3 * np.clip(np.arccos(far[:, 1]) - 1, 0, 1)) & (mean[:, 1] < 1.7)
+    hidden &= (np.abs(mean[:, 0]) > 0.75) | (mean[:, 2] < 0.4) | (mean[:, 1] < 0.6)  # not in an open collar
+    return np.asarray(hidden[faces].all(1) & (parts == 0))
+
+
+def garment(p: Values, cloth: Float[np.ndarray, " 3"], rest: Float[np.ndarray, "v 3"], seed: int) -> tuple[Piece, np.ndarray, str]:
+    """Clothes over neck and shoulders, where their outer cloth is, and their name: the seed's, of the neckline."""
+    draws = np.random.Generator(np.random.Philox(key=[seed, 14])).random(3)
+    kinds = _GARMENTS[CLOTHES[int(p["clothing"])]]
+    name = kinds[int(draws[0] * len(kinds))]
+    mesh = asset().worn[name]
+    layer = (mesh.tint / 2).astype(np.int32)
+    colors = np.stack([cloth, *(of[int(draw * len(of))] for of, draw in ((_SHIRTS, draws[1]), (_TIES, draws[2])))])
+    points = _features(mesh.points) @ (_body()[1] @ rest[_body()[0]])
+    albedo = (mesh.tint - 2 * layer)[:, None] * colors[layer]
+    return Piece(points.astype(np.float32), mesh.faces, albedo.astype(np.float32)), layer == 0, name
 
 
 def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +116,8 @@ def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed:
     across /= np.linalg.norm(across, axis=1, keepdims=True) + 1e-9
     depth = _cross(across, ahead)
     turn = np.arange(_RIM) / _RIM * 2 * np.pi
-    ring = np.cos(turn)[:, None] * across[:, None] * half[0] + np.sin(turn)[:, None] * depth[:, None] * half[1]
+    wide, deep = (np.sign(wave) * np.abs(wave) ** 0.6 for wave in (np.cos(turn), np.sin(turn)))
+    ring = wide[:, None] * across[:, None] * half[0] + deep[:, None] * depth[:, None] * half[1]
     points = (path[:, None] + ring).reshape(-1, 3)
     row, column = (
         part.ravel() for part in np.meshgrid(np.arange(len(path) - (not closed)), np.arange(_RIM), indexing="ij")
@@ -93,38 +148,80 @@ def _before_lenses() -> Int32[np.ndarray, " n"]:
 
 
 def _outline(p: Values, side: float) -> Float[np.ndarray, "n 3"]:
-    """The edge of a lens, around the eye; rounder or squarer as the person's frames are."""
+    """The edge of a lens, around the eye; rounder or squarer as the person's frames are, flatter above."""
     turn = np.arange(_AROUND) / _AROUND * 2 * np.pi
     power = 1 - 0.42 * p["squareness"]
     across, up = (np.sign(wave) * np.abs(wave) ** power for wave in (np.cos(turn), np.sin(turn)))
-    x, y = 0.40 * across, (0.27 + 0.06 * (1 - p["squareness"])) * up
-    return np.stack([side * (0.52 + x), y - 0.06, 0.0 * x - 0.10 * np.clip(x, 0, None)], 1)
+    x, y = 0.405 * across, (0.27 + 0.06 * (1 - p["squareness"])) * up * np.where(up > 0, 0.92, 1.04)
+    x = x * (1 + 0.07 * up * p["squareness"])
+    return np.stack([side * (0.52 + x), y - 0.06, -0.10 * np.clip(x, 0, None) ** 2 - 0.05 * np.clip(x, 0, None)], 1)
+
+
+def _before(rest: Float[np.ndarray, "v 3"]) -> Float[np.ndarray, " 3"]:
+    """Where the middle of the glasses is."""
+    return np.array([0, 0, max(0.34, float(rest[_before_lenses(), 2].max()) + 0.09)])
+
+
+def _halves(p: Values) -> Float[np.ndarray, " 2"]:
+    """Half the width and depth of the frame's bars: of horn, or of wire."""
+    return np.array([0.032, 0.034]) if GLASSES[int(p["glasses"])] in ("thick frame", "dark") else np.array([0.012, 0.014])
 
 
 def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]:
     """Frames and lenses before the eyes, on the bridge of the nose and over the ears."""
-    thick = GLASSES[int(p["glasses"])] == "thick frame"
-    dark = GLASSES[int(p["glasses"])] == "dark"
-    half = np.array([0.034, 0.030]) if thick or dark else np.array([0.013, 0.013])
-    front = np.array([0, 0, max(0.34, float(rest[_before_lenses(), 2].max()) + 0.09)])
+    half, front = _halves(p), _before(rest)
+    thick = half[0] > 0.02
     bars, lenses = [], []
     for number, side in enumerate((1.0, -1.0)):
         edge = _outline(p, side) + front
         bars.append(_tube(edge, half, True))
         lenses.append(np.concatenate([edge, edge.mean(0, keepdims=True)]))
-        ear = rest[_vertices(_EAR_TOPS)[number]] + np.array([0.05 * side, 0.05, 0])
+        ear = rest[_vertices(_EAR_TOPS)[number]] + np.array([0.03 * side, 0.06, 0])
         temple = rest[_vertices(_TEMPLES)[number]] + np.array([0.06 * side, 0, 0])
-        hinge = front + np.array([side * 0.95, 0.06, -0.06])
+        hinge = front + np.array([side * 0.935, 0.07, -0.05])
         temple[0] = side * max(side * temple[0], 0.98)
-        knots = np.stack(
-            [hinge, [hinge[0] + 0.03 * side, hinge[1], hinge[2] - 0.15], [temple[0], hinge[1], temple[2]], ear]
-        )
-        bars.append(_tube(_through(knots), np.array([half[0], half[0] * 0.7]), False))
-    arch = np.linspace(-0.14, 0.14, 9)
-    over = np.stack([arch, 0.06 + 0.03 * np.cos(arch * 9), 0.02 * np.cos(arch * 9)], 1) + front
+        behind = ear + np.array([[-0.01 * side, -0.05, -0.16], [-0.05 * side, -0.26, -0.26]])
+        turned = [hinge[0] + 0.025 * side, hinge[1], hinge[2] - 0.05]
+        knots = np.stack([hinge, turned, [temple[0], 0.4 * ear[1] + 0.6 * hinge[1], temple[2]], ear, *behind])
+        bars.append(_tube(_through(knots), np.array([half[0] * 1.15, half[0] * 0.55]), False))
+        pad = front + np.array([side * 0.145, -0.08, -0.03])
+        path = _through(np.stack([pad, pad + [-0.01 * side, -0.03, -0.07], pad + [0.02 * side, -0.11, -0.09]]))
+        bars.append(_tube(path, np.array([0.022, 0.010]), False))
+    arch = np.linspace(-0.15, 0.15, 9)
+    over = np.stack([arch, (0.04 if thick else 0.06) + 0.04 * np.cos(arch * 9), 0.03 * np.cos(arch * 9)], 1) + front
     bars.append(_tube(over, half, False))
-    color = _frame_color(p)
-    return _joined(bars, color), _lens(lenses)
+    return _joined(bars, _frame_color(p, thick)), _lens(lenses)
+
+
+def shade_of_spectacles(
+    p: Values, rest: Float[np.ndarray, "v 3"], towards: Float[np.ndarray, " 3"]
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n 2"]]:
+    """Vertices behind glasses, and the shares of the key light and the surroundings' that these leave.
+
+    towards: the lamp, from the head. Bars are thinner than a point of the lamp's picture of depths, so their shade is
+    found from distances on the glasses' plane, softer the farther the skin lies behind it.
+    """
+    near, front, wide = _shaded(), _before(rest), _halves(p)[0]
+    at = rest[near]
+    far = np.clip(front[2] - at[:, 2], 0, 1.2)
+    outlines = [_outline(p, side)[:, :2] for side in (1.0, -1.0)]
+    tint = {"tinted": 0.45, "dark": 0.12}.get(GLASSES[int(p["glasses"])], 0.92)
+    shares = []
+    for slope, soft in ((towards[:2] / max(float(towards[2]), 0.35), 0.10), (np.zeros(2), 0.45)):
+        on = at[:, :2] + slope * far[:, None]
+        width = 1.3 * wide + 0.02 + soft * far
+        away = np.min([np.linalg.norm(on[:, None] - edge, axis=2).min(1) for edge in outlines], axis=0)
+        bar = np.minimum(1.6 * wide / width, 0.85) * np.exp(-((away / width) ** 2))
+        size = np.linalg.norm((np.abs(on) - [0.52, -0.06]) / [0.41, 0.31], axis=1)
+        shares.append((1 - bar) * (1 - (1 - tint) * np.clip((1.05 - size) / 0.12 + 0.5, 0, 1)))
+    return near, np.stack(shares, 1).astype(np.float32)
+
+
+@functools.cache
+def _shaded() -> Int32[np.ndarray, " n"]:
+    """Vertices of the face on which glasses may cast shade."""
+    x, y, z = asset().mean.T
+    return np.flatnonzero((np.abs(x) < 1.2) & (y < 0.7) & (y > -1.3) & (z > -0.9)).astype(np.int32)
 
 
 def _through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
@@ -132,13 +229,15 @@ def _through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
     return np.stack([np.interp(share, np.arange(len(knots)), knots[:, axis]) for axis in range(3)], 1)
 
 
-def _frame_color(p: Values) -> Float[np.ndarray, " 3"]:
-    """Black, brown or grey metal."""
-    brown, metal = max(p["frame_color"], 0), max(-p["frame_color"], 0)
-    color = (
-        np.array([0.015, 0.013, 0.012]) + brown * np.array([0.05, 0.022, 0.008]) + metal * np.array([0.05, 0.05, 0.052])
-    )
-    return np.asarray(color, dtype=np.float32)
+_HORN = np.array([[0.012, 0.012, 0.013], [0.014, 0.016, 0.028], [0.055, 0.026, 0.012], [0.030, 0.013, 0.008]])
+_WIRE = np.array([[0.020, 0.020, 0.021], [0.17, 0.17, 0.175], [0.24, 0.16, 0.075], [0.07, 0.068, 0.066]])
+"""Black, navy, tortoise and brown horn; black, silver, golden and gunmetal wire."""
+
+
+def _frame_color(p: Values, thick: bool) -> Float[np.ndarray, " 3"]:
+    """One of four, or between two, as the person's frames are."""
+    place = np.clip(1.5 + 1.1 * p["frame_color"], 0, 3)
+    return np.array([np.interp(place, np.arange(4), of) for of in (_HORN if thick else _WIRE).T], np.float32)
 
 
 def _joined(parts: list[tuple[np.ndarray, np.ndarray]], color: Float[np.ndarray, " 3"]) -> Piece:
@@ -192,7 +291,17 @@ def _mask_color(kind: int, seed: int) -> Float[np.ndarray, " 3"]:
 @functools.cache
 def beside_mask(kind: int) -> Float[np.ndarray, " v"]:
     """The share of the surroundings' light that a mask leaves to each vertex of the head."""
-    away = cKDTree(_mask(kind)[0].points[:MASK_POINTS]).query(asset().mean)[0]
+    return _beside(_mask(kind)[0].points[:MASK_POINTS])
+
+
+@functools.cache
+def beside_clothes(name: str) -> Float[np.ndarray, " v"]:
+    """The share of the surroundings' light that a garment leaves to each vertex of the head."""
+    return _beside(asset().worn[name].points)
+
+
+def _beside(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " v"]:
+    away = cKDTree(points).query(asset().mean)[0]
     return np.asarray(1 - 0.5 * np.clip(1.2 - away / 0.1, 0, 1), dtype=np.float32)
 
 
