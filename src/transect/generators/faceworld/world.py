@@ -244,7 +244,10 @@ class FaceWorld:
             for number in part:
                 work(number, people[number])
 
-        with ThreadPoolExecutor(max(1, min(self.threads, len(parts)))) as pool:
+        if min(self.threads, len(parts)) < 2:
+            do(range(len(people)))
+            return
+        with ThreadPoolExecutor(min(self.threads, len(parts))) as pool:
             list(pool.map(do, parts))
 
     def describe(self) -> dict[str, object]:
