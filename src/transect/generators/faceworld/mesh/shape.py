@@ -93,9 +93,10 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -0.15, "nose-scale-vert": -0.40, "nose-scale-horiz": -0.18, "nose-base": 0.20, "head-scale-vert": -0.25, "head-scale-horiz": -0.04, "mouth-trans-high": 0.15,
-    "mouth-scale-horiz": 0.15, "mouth-scale-vert": -0.33, "chin-height": -0.17, "mouth-angles": 0.15, "chin-bones": -0.15, "head-round": -0.17,
-    "head-fat": -0.24, "measure-neck-height": -0.25,
+    "eyebrows-trans-high": -0.15, "nose-scale-vert": -0.15, "nose-scale-horiz": -0.18, "nose-base": 0.20,
+    "head-scale-vert": -0.35, "head-scale-horiz": -0.12, "head-round": -0.28, "head-fat": -0.34, "chin-height": -0.13,
+    "chin-bones": -0.15, "mouth-trans-high": 0.12, "mouth-scale-horiz": 0.10, "mouth-scale-vert": -0.20,
+    "mouth-lowerlip-height": 0.20, "mouth-angles": 0.22, "measure-neck-height": -0.25,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
@@ -189,8 +190,8 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
             found[number[unit + side]] += weight * p["smile"] * (1 + 0.06 * sign * p["asymmetry"])
         for unit, weight in _OPEN.items():
             found[number[unit + side]] += weight * p["mouth_open"]
-        found[number["mouthSmile" + side]] += 0.13 + 0.30 * max(sign * slant, 0)
-        found[number["mouthFrown" + side]] += 0.12 * max(-sign * slant, 0)
+        found[number["mouthSmile" + side]] += 0.13 + 0.20 * max(sign * slant, 0)
+        found[number["mouthFrown" + side]] += 0.08 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
         found[number["browDown" + side]] += 0.03 + 0.50 * max(-raised, 0)
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
