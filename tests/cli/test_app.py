@@ -20,7 +20,7 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
         ((*AUDIT, "--vary", "skin_ton"), "unknown attribute 'skin_ton': did you mean skin_tone"),
         ((*AUDIT, "--vary", "skin_tone=1:10"), "--vary 'skin_tone=1:10': did you mean skin_tone=1:10:3"),
         (AUDIT, "nothing to compare: give --vary ATTRIBUTE, or --population P --images N"),
-        ((*AUDIT, "--vary", "glasses", "--device", "gpu"), "--device: expected cpu"),
+        ((*AUDIT, "--vary", "glasses", "--device", "gpu"), "--device does not apply to FaceWorld"),
         (("audit", "opencv:haarcascade_frontalface_defalt", "--vary", "glasses"), "unknown target 'opencv:haarcascade_frontalface_defalt': did you mean opencv:haarcascade_frontalface_default"),
         (("audit", "onnx:nowhere.onnx", "--vary", "glasses"), "model file nowhere.onnx: no such file"),
         (("audit", f"onnx:{SUPPORT / 'audited.py'}", "--vary", "glasses"), "model file"),

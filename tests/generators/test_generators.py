@@ -41,10 +41,17 @@ def test_checkpoints_are_converted_first(name, message):
         generators.load(name)
 
 
-@pytest.mark.parametrize("name", ["faceworld", "reference", "g.safetensors"])
+@pytest.mark.parametrize("name", ["reference", "g.safetensors"])
 def test_devices_that_are_not_there_are_one_line(name):
     with pytest.raises(BadInput, match=r"device: expected cpu.*, got 'cuda:99'"):
         generators.load(name, device="cuda:99")
+
+
+def test_a_device_is_of_networks_alone():
+    with pytest.raises(
+        BadInput, match="`device` does not apply to FaceWorld, which computes on the processor, got cuda"
+    ):
+        generators.load("faceworld", device="cuda")
 
 
 def test_listing_generators_and_every_help_text_import_no_slow_library():

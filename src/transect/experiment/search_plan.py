@@ -146,7 +146,7 @@ class SearchOptions:
         int | None, Option("Width and height of the images, in pixels; default 128.", names=("--size",))
     ] = None
     device: Annotated[
-        str | None, Option("Where images are computed: cpu, cuda, cuda:1 and so on. Default cpu.", opens="value")
+        str | None, Option("Where a learned generator computes: cpu, cuda, cuda:1, … Default cpu.", opens="value")
     ] = None
     limits: Limits = field(default_factory=Limits)
     require_validation: Annotated[

@@ -88,7 +88,8 @@ class WorldSettings:
         ),
     ] = None
     device: Annotated[
-        str | None, Option("Where images are computed: cpu, cuda, cuda:1, … Default cpu.", rare=True, opens="value")
+        str | None,
+        Option("Where a learned generator computes: cpu, cuda, cuda:1, … Default cpu.", rare=True, opens="value"),
     ] = None
     directions: Annotated[
         Path | None,

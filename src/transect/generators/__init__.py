@@ -49,12 +49,11 @@ def load(
     """The generator of that name, of a network's safetensors file, diffusers:FILE.toml, or photographs:READER:PATH.
 
     image_size: pixels (FaceWorld: 128 by default; a network has its own; photographs are resized). population: for
-    FaceWorld, a built-in name or the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on; not
-    of photographs, which have neither. A StyleGAN2's file and the
-    reference take options: file.safetensors?label=3&truncation=0.7&noise=none, the class of a conditional network,
-    from 1 (all its variety) down to 0 (its average), and const, none or seed. Raises UnknownName (generator,
-    population, option) and BadInput (another file, another size than the network's, device, population's file, value
-    of an option).
+    FaceWorld, a built-in name or the path of a TOML file. device: where a network computes: cpu, cuda, cuda:1, …
+    A StyleGAN2's file and the reference take options: file.safetensors?label=3&truncation=0.7&noise=none, the class
+    of a conditional network, from 1 (all its variety) down to 0 (its average), and const, none or seed. Raises
+    UnknownName (generator, population, option) and BadInput (another file, another size than the network's, device,
+    population's file, value of an option).
 
     >>> load("faceworld", image_size=64).image_size
     64
@@ -66,7 +65,8 @@ def load(
 
         return DiffusionGenerator(name.removeprefix(_DIFFUSERS), image_size=image_size, device=device)
     if name.startswith(_PHOTOGRAPHS):
-        return _photographs(name.removeprefix(_PHOTOGRAPHS), image_size, population, device)
+        _check_unset("photographs", population=(population, "balanced"), device=(device, "cpu"))
+        return _photographs(name.removeprefix(_PHOTOGRAPHS), image_size)
     path, options = _file_of(name)
     if path.suffix.lower() in _CHECKPOINTS:
         return _of_size(_network(path, device, options), image_size, str(path))
@@ -78,23 +78,24 @@ def load(
         return _of_size(reference(device, **options), image_size, name)
     if name not in _AVAILABLE:
         raise UnknownName("generator", name, _AVAILABLE)
-    from transect.generators.faceworld.world import FaceWorld
+    from transect.generators.faceworld.world import FaceWorld, LatentWorld
 
-    world = FaceWorld(image_size=128 if image_size is None else image_size, population=population, device=device)
-    if name == "faceworld":
-        return world
-    from transect.generators.faceworld.world import LatentWorld
-
-    return LatentWorld(world)
+    _check_unset("FaceWorld, which computes on the processor", device=(device, "cpu"))
+    world = FaceWorld(image_size=128 if image_size is None else image_size, population=population)
+    return world if name == "faceworld" else LatentWorld(world)
 
 
-def _photographs(source: str, image_size: int | None, population: str | Path, device: str) -> Generator:
+def _check_unset(world: str, **options: tuple[object, str]) -> None:
+    """Refuses options that the world does not have, by name: what was given, and the default."""
+    for option, (given, default) in options.items():
+        if str(given) != default:
+            raise BadInput(f"`{option}` does not apply to {world}, got {given}; leave it out")
+
+
+def _photographs(source: str, image_size: int | None) -> Generator:
     from transect.generators.photographs.attributes import TONE_STEPS
     from transect.generators.photographs.world import Photographs
 
-    for option, value, only in (("population", population, "balanced"), ("device", device, "cpu")):
-        if str(value) != only:
-            raise BadInput(f"`{option}` does not apply to photographs, got {value}; leave it out")
     reader, colon, place = source.partition(":")
     if not (reader and colon and place):
         lacks = "path" if colon else "reader"

@@ -37,7 +37,6 @@ class Demo:
     out: Annotated[Path, Option("The folder of the report and its studies.")] = Path("runs/demo")
     subjects: Annotated[int, Option("Subjects of each study; fewer take less time and show less.")] = 150
     seed: Annotated[int, Option("Random seed; the same seed gives the same subjects.")] = 0
-    device: Annotated[str, Option("Where images are computed: cpu, cuda, cuda:1, …")] = "cpu"
 
     def result(self) -> AuditResult:
         """The report of both studies, written."""
@@ -58,7 +57,7 @@ class Demo:
         from transect.targets import resolve
 
         shared = AuditRequest(subjects=self.subjects, seed=self.seed, run=RunSettings(out=self.out))
-        shared = with_settings(shared, {"image_size": 96, "device": self.device})
+        shared = with_settings(shared, {"image_size": 96})
         face = resolve("opencv:haarcascade_frontalface_default")
         smile = resolve("opencv:haarcascade_smile", min_neighbors=SMILE_NEIGHBORS)
         vary = ["skin_tone=1:10:3", "light_level=-6:0:3", "glasses=none,thick frame"]

@@ -81,7 +81,7 @@ class TrainClassifier(Job[ClassifierNumbers]):
         options, folder, label = self.options, Path(self.out), self.label
         chosen = self._schedule()
         classes = None if isinstance(label, str) else np.asarray(label)
-        pictures = source_of(self.source, chosen.size, str(self.population), self.device, classes)
+        pictures = source_of(self.source, chosen.size, str(self.population), classes)
         learned = Label.parse(label if isinstance(label, str) else LABEL, pictures.attributes)
         how = options.precision, options.held_out, options.weights
         plan = Plan(chosen, learned, self.seed, self.device, *how)

@@ -142,7 +142,7 @@ class TrainGan(Job[GanNumbers]):
 
         folder, options = Path(self.out), asdict(self.options)
         plan = Plan(self.architecture, self.images, self.seed, as_names(self.conditions), **options)
-        source = source_of(self.source, self.image_size, str(self.population), self.device)
+        source = source_of(self.source, self.image_size, str(self.population))
         check(plan, source)
         crew = Processes.from_environment(self.device)
         quiet = self.quiet or not crew.first

@@ -121,12 +121,12 @@ class Pictures:
         write_atomically(file, content.getvalue())
 
 
-def open_source(text: str, size: int, population: str = "balanced", device: str = "cpu") -> Source:
+def open_source(text: str, size: int, population: str = "balanced") -> Source:
     """FaceWorld by its name, or the data set that READER:PATH names. Raises BadInput or UnknownName for another."""
     if text == "faceworld":
         from transect.generators.faceworld.world import FaceWorld
 
-        return FaceWorld(image_size=size, population=population, device=device)
+        return FaceWorld(image_size=size, population=population)
     from transect.datasets import open_dataset
 
     return open_dataset(text, image_size=size, labelled=False)
@@ -195,7 +195,6 @@ def source_of(
     source: str | np.ndarray | Images | Source,
     image_size: int | None,
     population: str,
-    device: str,
     classes: np.ndarray | None = None,
 ) -> Source:
     """What a source given by name, as pixels or as an object is. classes: of each row of pixels.
@@ -205,7 +204,7 @@ def source_of(
     if classes is not None and not isinstance(source, np.ndarray | Images):
         raise BadInput("label: classes by row apply to pixels only; give the name of an attribute")
     if isinstance(source, str):
-        return open_source(source, image_size or _SIZE, population, device)
+        return open_source(source, image_size or _SIZE, population)
     pictures: Source = PixelSource(source, classes) if isinstance(source, np.ndarray | Images) else source
     if image_size not in (None, pictures.image_size):
         raise BadInput(f"image_size: expected pictures of {image_size} pixels, got {pictures.image_size}; resize them")

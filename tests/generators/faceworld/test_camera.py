@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from transect.generators.faceworld.camera import (
@@ -30,22 +29,22 @@ WORLD = FaceWorld(image_size=64, threads=1)
 def settings(**values):
     neutral = {"light_level": 0.0, "exposure": 0.0, "noise": 0.0, "white_balance": 0.0, "blur": 0.0}
     latents = WORLD.set(WORLD.sample([0]), neutral | values)
-    return parameters(WORLD.model.solve(latents), latents.values[:, IDENTITY_COLUMNS])
+    return parameters(WORLD.model.solve(latents), latents.values[:, IDENTITY_COLUMNS])[0]
 
 
 def shot(radiance, light_level=0.0, exposure=0.0, noise=0.0, draws=None):
     p = settings(light_level=light_level, exposure=exposure, noise=noise)
-    field = torch.full((1, 3, 200, 200), radiance)
-    return expose(field, p, torch.zeros_like(field) if draws is None else draws)
+    field = np.full((3, 200, 200), radiance, np.float32)
+    return expose(field, p, np.zeros_like(field) if draws is None else draws)
 
 
 def test_middle_grey_by_hand():
     # Tone curve x / (1 + x ** 2.5) ** .4: .18 -> .17902 -> 1.055 * .17902 ** (1 / 2.4) - .055 = .4602 -> 117.3; a stop
     # more light or gain: .36 -> .34938 -> .6257 -> 159.6.
-    assert int(shot(0.18)[0, 0, 0, 0]) == 117
-    assert int(shot(0.18, light_level=1.0)[0, 0, 0, 0]) == 160
-    assert int(shot(0.18, exposure=1.0)[0, 0, 0, 0]) == 160
-    assert int(shot(0.18, light_level=-3.0, exposure=3.0)[0, 0, 0, 0]) == 117
+    assert int(shot(0.18)[0, 0, 0]) == 117
+    assert int(shot(0.18, light_level=1.0)[0, 0, 0]) == 160
+    assert int(shot(0.18, exposure=1.0)[0, 0, 0]) == 160
+    assert int(shot(0.18, light_level=-3.0, exposure=3.0)[0, 0, 0]) == 117
 
 
 def test_highlights_approach_white_and_below_black_is_cut():
@@ -57,8 +56,8 @@ def test_highlights_approach_white_and_below_black_is_cut():
 
 
 def test_the_tone_curve_rises_and_pales_colors_in_part():
-    light = torch.linspace(0.01, 3.0, 200).view(1, 1, -1, 1)
-    bent = roll_off(torch.cat([light, light, 0.5 * light], dim=1))[0, :, :, 0]
+    light = np.linspace(0.01, 3.0, 200)[:, None]
+    bent = roll_off(np.stack([light, light, 0.5 * light]))[:, :, 0]
     assert (bent[1, 1:] > bent[1, :-1]).all()
     ratio = bent[2] / bent[1]
     # By luminance alone the ratio would stay .5; channel by channel, at light 3, .5 * ((1 + 3 ** 2.5) / (1 + 1.5 **
@@ -73,9 +72,9 @@ def test_noise_grows_with_the_gain_as_the_model_says():
     # a channel by h and noise of luminance by c h' = -.0135; .3, c h(c), passes noise of a channel by h + c h'. In all a
     # channel by a = .9946 - .3 * .0135 = .9905, luminance by b = -.7 * .0135 = -.0094; the mean variance is
     # a^2 + 2 a b / 3 + b^2 * (.2126^2 + .7152^2 + .0722^2) = .9811 - .0062 + .0001 = .9874^2.
-    draws = torch.from_numpy(sensor_noise(3, 200)).unsqueeze(0)
+    draws = sensor_noise(3, 200)
     for light, gain in ((0.0, 0.0), (-4.0, 4.0)):
-        values = shot(0.18, light, gain, 1.0, draws).numpy().astype(float) / 255
+        values = shot(0.18, light, gain, 1.0, draws).astype(float) / 255
         linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
         signal = 0.18 * 2.0**light
         expected = 0.9874 * np.sqrt(SHOT_NOISE * signal + READ_NOISE**2) * 2.0**gain
@@ -88,8 +87,8 @@ def test_white_balance_by_hand():
     # One stop of red over blue: red .18 * 2 ** .5 = .2546, blue .18 / 2 ** .5 = .1273, green .18: Y = .1920. By
     # luminance the tone curve multiplies by (1 + .1920 ** 2.5) ** -.4 = .9936: .2529, .1788, .1265; channel by channel:
     # .2513, .1790, .1270. .7 of the first and .3 of the second: .2524, .1789, .1266 -> 137.6, 117.3, 99.7.
-    field = torch.full((1, 3, 2, 2), 0.18)
-    pixel = expose(field, settings(white_balance=1.0), torch.zeros_like(field))[0, 0, 0]
+    field = np.full((3, 2, 2), 0.18, np.float32)
+    pixel = expose(field, settings(white_balance=1.0), np.zeros_like(field))[0, 0]
     assert pixel.tolist() == [138, 117, 100]
 
 

@@ -13,12 +13,11 @@ import pytest
 import torch
 
 from transect.generators.faceworld.attributes import ATTRIBUTES
-from transect.generators.faceworld.canvas import canvas_of
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.chance import Stream, exogenous_noise, fine_noise, generator
 from transect.generators.faceworld.mesh.shape import remembered
 from transect.generators.faceworld.parameters import parameters
-from transect.generators.faceworld.renderer import Tile, radiance
+from transect.generators.faceworld.renderer import Person, radiance
 from transect.generators.faceworld.world import FaceWorld
 
 
@@ -74,9 +73,7 @@ def test_light_before_the_camera_is_the_same_to_the_last_bit(size):
     p = parameters(world.model.solve(latents), latents.values[:, IDENTITY_COLUMNS])
 
     def light(rows):
-        with torch.inference_mode():
-            part = p.take(torch.from_numpy(np.asarray(rows)))
-            return radiance(Tile(part, [int(latents.seeds[row]) for row in rows], canvas_of(size))).numpy()
+        return np.array([radiance(Person(p[row], int(latents.seeds[row])), size) for row in rows])
 
     whole = light(range(17))
     for rows in ([0], [16], [9, 3], [8, 1, 12], rng.permutation(17)[:7], rng.permutation(17)[:16], rng.permutation(17)):
@@ -109,32 +106,6 @@ def test_settings_of_the_callers_pytorch_do_not_change_a_bit():
     finally:
         torch.set_float32_matmul_precision(before)
         torch.set_default_dtype(torch.float32)
-
-
-def test_large_pictures_do_not_depend_on_threads_within_an_operation():
-    """512 * 512 pixels are enough for an operation to be cut among threads, if the renderer let it."""
-    latents = FaceWorld(512, threads=1).sample([5])
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
-        two = FaceWorld(512, threads=2).render(latents.repeat(2)).pixels
-        assert torch.get_num_threads() == 2
-        torch.set_num_threads(1)
-        single_threaded = FaceWorld(512, threads=1).render(latents).pixels
-    finally:
-        torch.set_num_threads(before)
-    np.testing.assert_array_equal(two[0], single_threaded[0])
-    np.testing.assert_array_equal(two[1], single_threaded[0])
-
-
-def test_torchs_setting_is_restored_after_a_failure(monkeypatch):
-    before = torch.get_num_threads()
-    monkeypatch.setattr("transect.generators.faceworld.world.render_tile", lambda *_: 1 / 0)
-    for threads in (1, 2):
-        world = FaceWorld(32, threads=threads)
-        with pytest.raises(ZeroDivisionError):
-            world.render(world.sample([1, 2]))
-        assert torch.get_num_threads() == before
 
 
 def test_streams_of_a_subject_are_independent():

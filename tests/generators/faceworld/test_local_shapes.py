@@ -20,7 +20,7 @@ def shapes(base=SUBJECTS, **values):
     """Vertices at rest [n, v, 3]."""
     latents = WORLD.set(base, values)
     p = parameters(WORLD.model.solve(latents), latents.values[:, IDENTITY_COLUMNS])
-    return np.array([rest_shape(p.of_row(row)[0]) for row in range(len(latents))])
+    return np.array([rest_shape(p[row].values) for row in range(len(latents))])
 
 
 def marks(rest):

@@ -47,7 +47,7 @@ def test_what_attributes_move_is_monotone(name):
 def test_eyes_are_one_apart_around_the_origin_for_everybody():
     p = parameters(WORLD.model.solve(SUBJECTS), SUBJECTS.values[:, IDENTITY_COLUMNS])
     for row in range(len(SUBJECTS)):
-        rest = rest_shape(p.of_row(row)[0])
+        rest = rest_shape(p[row].values)
         left, right = (rest[vertices_of(part)].mean(0) for part in (LEFT_EYE, RIGHT_EYE))
         assert np.linalg.norm(left - right) == pytest.approx(1, abs=0.02)
         np.testing.assert_allclose((left + right) / 2, 0, atol=0.02)
@@ -66,7 +66,7 @@ def test_an_identity_code_of_zeros_is_nobody_in_particular_and_traits_are_local(
     values[:, IDENTITY_COLUMNS] = 0
     wide = values.copy()
     wide[:, IDENTITY_COLUMNS[IDENTITY.index("nose_tip")]] = 2.0
-    p = [parameters(WORLD.model.solve(base), v[:, IDENTITY_COLUMNS]).of_row(0)[0] for v in (values, wide)]
+    p = [parameters(WORLD.model.solve(base), v[:, IDENTITY_COLUMNS])[0].values for v in (values, wide)]
     moved = np.abs(rest_shape(p[1]) - rest_shape(p[0])).max(1)
     far = np.abs(asset().mean - np.array([0, -0.6, 0.4])).max(1) > 0.8
     assert moved.max() > 0.02

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import functools
 import io
+from typing import TypeAlias
 
 import numpy as np
-import torch
 from jaxtyping import Float, UInt8
 from PIL import Image
 from scipy.special import ive
-from torch import Tensor
 
 from transect.generators.faceworld.chance import Stream, fine_noise
 from transect.generators.faceworld.mesh.kernels import mix
+from transect.generators.faceworld.parameters import Row
 from transect.generators.faceworld.reflectance import LUMINANCE
-from transect.generators.faceworld.rows import Parameters, power
+
+Channels: TypeAlias = Float[np.ndarray, "3 h w"]
 
 SHOT_NOISE = 0.8e-4
 """Variance of a unit signal at base gain."""
@@ -42,20 +43,21 @@ reproduction for digital images (its equation 3 with s = 1)."""
 
 
 @functools.lru_cache(maxsize=4)
-def sensor_noise(seed: int, size: int) -> Float[np.ndarray, "3 size size"]:
+def sensor_noise(seed: int, size: int) -> Channels:
     """Standard normal numbers: one draw per photosite, the subject's own."""
     return fine_noise(seed, Stream.SENSOR, 3 * size * size).reshape(3, size, size)
 
 
-def expose(radiance: Tensor, p: Parameters, noise: Tensor) -> Tensor:
-    """uint8 sRGB [b, h, w, 3] of scene radiance [b, 3, h, w] under the scene's light level and the camera's gain."""
-    light = radiance.clamp(min=0) * p["light_factor"].unsqueeze(1)
-    deviation = (SHOT_NOISE * light).add_(READ_NOISE**2).sqrt_().mul_(p["noise"].unsqueeze(1))
-    exposed = light.addcmul_(deviation, noise).mul_(p["gain"])
-    return encode_srgb(roll_off(exposed)).mul_(255).add_(0.5).to(torch.uint8).permute(0, 2, 3, 1)
+def expose(radiance: Channels, row: Row, noise: Channels) -> UInt8[np.ndarray, "h w 3"]:
+    """SRGB of scene radiance in linear light under the scene's light level and the camera's gain."""
+    light = np.maximum(radiance, 0) * np.float32(row.values["light_factor"])
+    deviation = np.sqrt(SHOT_NOISE * light + READ_NOISE**2) * np.float32(row.values["noise"])
+    exposed = (light + deviation * noise) * row.colors["gain"][:, None, None]
+    levels = encode_srgb(roll_off(exposed)) * 255 + 0.5
+    return np.ascontiguousarray(levels.astype(np.uint8).transpose(1, 2, 0))
 
 
-def defocus(radiance: Float[np.ndarray, "3 h w"], deviation: float, size: int) -> None:
+def defocus(radiance: Channels, deviation: float, size: int) -> None:
     """Blurs the first `size` rows and columns in place by a Gaussian of that deviation in pixels; see blur_taps."""
     taps = blur_taps(deviation, size)
     sums = np.cumsum(np.pad(taps, (0, size - len(taps))))
@@ -85,25 +87,29 @@ def compress(pixels: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.nda
         return np.asarray(decoded.convert("RGB"))
 
 
-def roll_off(linear: Tensor) -> Tensor:
+def roll_off(linear: Channels) -> Channels:
     """Light under the camera's tone curve: nearly straight in the dark, flat towards white.
 
     Bent by luminance, colors keep their ratios; bent channel by channel, they pale towards the highlights. Cameras lie
     between the two: COLOR_KEPT of the first.
     """
-    light = linear.clamp(min=0)
-    red, green, blue = light.unbind(1)
-    luminance = (red * LUMINANCE[0]).add_(green * LUMINANCE[1]).add_(blue * LUMINANCE[2]).unsqueeze(1)
-    level = _curve(light).mul_(1 - COLOR_KEPT).add_(_curve(luminance).mul_(COLOR_KEPT))
-    return level.mul_(light).clamp_(max=1)
+    light = np.maximum(linear, 0)
+    luminance = LUMINANCE[0] * light[0] + LUMINANCE[1] * light[1] + LUMINANCE[2] * light[2]
+    level = (1 - COLOR_KEPT) * _curve(light) + COLOR_KEPT * _curve(luminance)
+    return np.asarray(np.minimum(level * light, 1))
 
 
-def _curve(light: Tensor) -> Tensor:
+def _curve(light: np.ndarray) -> np.ndarray:
     """Factor by which the tone curve weakens that light."""
-    return power(power(light, SHOULDER).add_(1), -1 / SHOULDER)
+    return _power(_power(light, SHOULDER) + 1, -1 / SHOULDER)
 
 
-def encode_srgb(linear: Tensor) -> Tensor:
+def encode_srgb(linear: np.ndarray) -> np.ndarray:
     """SRGB values of linear light in 0..1 (IEC 61966-2-1): a curve that continues as a straight line below a knee."""
-    curve = power(linear.clamp(min=_KNEE), 1 / 2.4).mul_(1.055).sub_(0.055)
-    return curve.sub_((_KNEE - linear).clamp_(min=0).mul_(12.92))
+    curve = 1.055 * _power(np.maximum(linear, _KNEE), 1 / 2.4) - 0.055
+    return np.asarray(curve - 12.92 * np.maximum(_KNEE - linear, 0))
+
+
+def _power(value: np.ndarray, exponent: float) -> np.ndarray:
+    """A non-negative number to the power of another, by logarithms, which take a fifth of the time of a power."""
+    return np.asarray(np.exp(np.log(np.maximum(value, 1e-20)) * exponent))

@@ -7,15 +7,13 @@ once, so that they do not depend on the batch.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
 from transect.generators.faceworld.attributes import IDENTITY, NAMES
 from transect.generators.faceworld.reflectance import hair_reflectance, iris_reflectance, luminance, skin_reflectance
-from transect.generators.faceworld.rows import Rows
-from transect.generators.faceworld.scene import scene_traits
 
 _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
@@ -27,20 +25,27 @@ BACKDROP = (0.105, 3.8)
 Columns = dict[str, Float[np.ndarray, " n"]]
 
 
-def parameters(
-    values: Mapping[str, Float[np.ndarray, " n"]],
-    identity: Float[np.ndarray, "n d"],
-    device: torch.device | str = "cpu",
-) -> Rows:
-    """Scalars and colors by name. The identity code is bounded, to stay within human shapes."""
+class Row(NamedTuple):
+    """One subject's parameters: numbers and linear RGB by name."""
+
+    values: dict[str, float]
+    colors: dict[str, Float[np.ndarray, " 3"]]
+
+
+def parameters(values: Mapping[str, Float[np.ndarray, " n"]], identity: Float[np.ndarray, "n d"]) -> list[Row]:
+    """The rows' parameters, rounded to float32. The identity code is bounded, to stay within human shapes."""
     n = len(identity)
     # Filled up to whole vectors, so that no row is left to the slower code that NumPy has for the last ones.
     rows = np.minimum(np.arange(-(-n // _VECTOR) * _VECTOR), max(n - 1, 0)) if n else np.zeros(0, dtype=np.intp)
     filled = {name: np.asarray(values[name], dtype=np.float64)[rows] for name in NAMES}
     scalars = scalars_of(filled, np.ascontiguousarray(identity[rows].T))
-    colors = colors_of(scalars)
-    scalars |= beside_skin(colors["skin"]) | scene_traits(filled)
-    return Rows({k: v[:n] for k, v in scalars.items()}, {k: v[:n] for k, v in colors.items()}, device)
+    exact = colors_of(scalars)
+    scalars |= beside_skin(exact["skin"])
+    colors = {name: color.astype(np.float32) for name, color in exact.items()}
+    numbers = np.stack(list(scalars.values())).astype(np.float32).T
+    tints = [dict(zip(colors, row, strict=True)) for row in zip(*colors.values(), strict=True)]
+    each = zip(numbers[:n].tolist(), tints[:n], strict=True)
+    return [Row(dict(zip(scalars, row, strict=True)), tint) for row, tint in each]
 
 
 def scalars_of(values: Columns, identity: Float[np.ndarray, "d n"]) -> Columns:

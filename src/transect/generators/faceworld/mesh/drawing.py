@@ -27,6 +27,8 @@ from transect.generators.faceworld.mesh.shape import (
 )
 from transect.generators.faceworld.mesh.strands import Hair, hair_of
 
+_ABOVE = np.float32(0.3)
+"""How much nearer a hat counts than it is, so that no hair comes through."""
 _SHADOW = 200
 _SHADOW_VIEW, _BIAS = 6.0, 0.05
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
@@ -48,12 +50,16 @@ class Colors(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """Radiance [h, w, 3], labels as in shading.py, where lenses are, and the number of the face at each point."""
+    """Radiance [h, w, 3], labels as in shading.py, where lenses are, and the number of the face at each point.
+
+    depth: minus the distance from the camera, of what is nearest.
+    """
 
     radiance: Float[np.ndarray, "h w 3"]
     label: UInt8[np.ndarray, "h w"]
     lens: Bool[np.ndarray, "h w"]
     nearest: Int32[np.ndarray, "h w"]
+    depth: Float[np.ndarray, "h w"]
 
     @property
     def front(self) -> Bool[np.ndarray, "h w"]:
@@ -144,12 +150,14 @@ def _carried(points: Float[np.ndarray, "n 3"], pose: Pose) -> Float[np.ndarray, 
 
 def _columns(scene: Scene, first: int = 0) -> Float[np.ndarray, "w 21"]:
     """Columns of a scene's vertices from one on, as shading.shade wants them, of what is worn in full light."""
-    found = np.zeros((len(scene.rest), 21), np.float32)
-    found[:, : shading.LIGHT] = np.concatenate([scene.rest, scene.normals, scene.posed], 1)
+    found = np.zeros((len(scene.rest) - first, 21), np.float32)
+    for column, of in ((shading.REST, scene.rest), (shading.NORMAL, scene.normals), (shading.POSED, scene.posed)):
+        found[:, column : column + 3] = of[first:]
     found[:, shading.LIGHT : shading.ALBEDO], found[:, 19:] = 1, 1
-    own = len(found) - len(scene.albedo)
-    found[own:, shading.ALBEDO : shading.SURFACE], found[own:, shading.SURFACE] = scene.albedo, scene.gloss
-    return found[first:]
+    own = min(len(scene.albedo), len(found))
+    found[-own:, shading.ALBEDO : shading.SURFACE] = scene.albedo[-own:]
+    found[-own:, shading.SURFACE] = scene.gloss[-own:]
+    return found
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -279,7 +287,9 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     )  # fmt: skip
     masked = label == shading.MASKED if p["face_mask"] > 0 else None
     hair.paint(p, lamp[0], colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label, masked)
-    return Drawing(picture, label, _draw_lenses(p, lens, head.pose, buffers, picture), buffers.nearest)
+    lenses = _draw_lenses(p, lens, head.pose, buffers, picture)
+    depth = buffers.depth - _ABOVE * (label == shading.HEADWEAR)
+    return Drawing(picture, label, lenses, buffers.nearest, depth)
 
 
 def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffers, Float[np.ndarray, "h w"]]:
@@ -292,14 +302,14 @@ def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffe
     clothed = (scene.parts == shading.GARMENT)[kept.nearest] & (kept.nearest >= 0)
     solid[clothed] -= np.float32(2 * _BEFORE)  # hair lies on them
     if covered is not None:
-        solid[covered] += np.float32(0.3)
+        solid[covered] += _ABOVE
     if first == len(full.faces):
         return kept._replace(depth=solid.copy()), solid
     buffers, over = Buffers(*(part.copy() for part in kept)), np.full_like(kept.nearest, -1)
     rasterize(pose.project(full.posed, size), full.faces[first:], buffers.depth, over, buffers.weights)
     buffers.nearest[over >= 0] = over[over >= 0] + first
     if covered is not None:
-        buffers.depth[covered & (over < 0)] += np.float32(0.3)
+        buffers.depth[covered & (over < 0)] += _ABOVE
     return buffers, solid
 
 

@@ -199,20 +199,20 @@ def shade_of_spectacles(
     """Vertices behind glasses, and the shares of the key light and the surroundings' that these leave.
 
     towards: the lamp, from the head. Bars are thinner than a point of the lamp's picture of depths, so their shade is
-    found from distances on the glasses' plane, softer the farther the skin lies behind it.
+    found on the glasses' plane, softer the farther the skin lies behind it.
     """
     near, front, wide = _shaded(), _before(rest), _halves(p)[0]
-    at = rest[near]
+    at, square = rest[near], p["squareness"]
     far = np.clip(front[2] - at[:, 2], 0, 1.2)
-    outlines = [_outline(p, side)[:, :2] for side in (1.0, -1.0)]
     tint = {"tinted": 0.45, "dark": 0.12}.get(GLASSES[int(p["glasses"])], 0.92)
     shares = []
     for slope, soft in ((towards[:2] / max(float(towards[2]), 0.35), 0.10), (np.zeros(2), 0.45)):
-        on = at[:, :2] + slope * far[:, None]
+        x = np.abs(np.abs(at[:, 0] + slope[0] * far) - 0.52) / 0.405
+        y = np.abs(at[:, 1] + slope[1] * far + 0.06) / (0.33 - 0.06 * square)
+        power = 2 / (1 - 0.42 * square)
+        size = (x**power + y**power) ** (1 / power)  # 1 at the edge of a lens, by _outline
         width = 1.3 * wide + 0.02 + soft * far
-        away = np.min([np.linalg.norm(on[:, None] - edge, axis=2).min(1) for edge in outlines], axis=0)
-        bar = np.minimum(1.6 * wide / width, 0.85) * np.exp(-((away / width) ** 2))
-        size = np.linalg.norm((np.abs(on) - [0.52, -0.06]) / [0.41, 0.31], axis=1)
+        bar = np.minimum(1.6 * wide / width, 0.85) * np.exp(-((0.33 * (size - 1) / width) ** 2))
         shares.append((1 - bar) * (1 - (1 - tint) * np.clip((1.05 - size) / 0.12 + 0.5, 0, 1)))
     return near, np.stack(shares, 1).astype(np.float32)
 
