@@ -603,11 +603,11 @@ def cap(skin: Skin) -> list[Sheet]:
     tint = np.where(share > 0.955, 0.75, tint) * (1 - 0.15 * np.exp(-((share / 0.02) ** 2)))
     edge, across = dome[0], dome[0][:, 0]
     long = 1.05 * np.clip((np.cos(_TURN) - 0.50) / 0.50, 0, 1) ** 0.45
-    step = np.linspace(0, 1, 25)[:, None, None]
+    step = np.linspace(0, 1, 19)[:, None, None]
     out = unit(np.stack([0.28 * across, -0.22 * np.ones_like(across), np.ones_like(across)], 1))
     bent = np.stack([0 * across, -0.34 * (across / 0.9) ** 2 - 0.10, 0 * across], 1)
     peak = edge + step * long[:, None] * out + step**1.5 * (long > 0)[:, None] * long[:, None] * bent
-    rows = np.exp(-((((step[..., 0] * 7) % 1 - 0.5) / 0.14) ** 2)) * (step[..., 0] > 0.12)
+    rows = np.exp(-((((step[..., 0] * 6) % 1 - 0.5) / 0.14) ** 2)) * (step[..., 0] > 0.12)
     stitched = 0.95 - 0.16 * rows * np.ones((1, _ROUND)) - 0.25 * (step[..., 0] > 0.97)
     return [(dome, tint, False), (peak, stitched, True)]
 
@@ -694,6 +694,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
             flat, grid = sheet.reshape(-1, 3), sheet_faces(*sheet.shape[:2], closed)
             corners = flat[grid]
             normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+            grid = grid[np.linalg.norm(normal, axis=1) > 1e-5]
             middle = np.array([0, 0.35 if name in hats else -3.9, -1.4])
             outward = (normal * (corners[:, 0] - middle)).sum() > 0
             grid = grid if outward else grid[:, ::-1]

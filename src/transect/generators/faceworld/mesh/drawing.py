@@ -31,6 +31,8 @@ _ABOVE = np.float32(0.3)
 """How much nearer a hat counts than it is, so that no hair comes through."""
 _SHADOW = 200
 _SHADOW_VIEW, _BIAS = 6.0, 0.05
+_CASTING = np.isin(np.arange(12), (shading.SKIN, shading.HAT, shading.FACE_MASK, shading.GARMENT))
+"""Parts that cast shadows through the lamp's picture."""
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 """What a camera's white balance leaves of a warm light, as in most portraits: it discounts most of it."""
 _SPREAD = 4
@@ -167,20 +169,17 @@ def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes) -> tuple[np.ndarray
     lamp: the axes of its picture: across, up and towards it.
     """
     held, count, axes = asset(), len(head.rest), np.frombuffer(lamp, np.float32).reshape(3, 3)
-    casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK, shading.GARMENT))
-    at, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[casting]), axes)
-    spread = np.empty(len(at), np.float32)
-    read_shadow(at[:count], depth, _BIAS, spread[:count])
-    read_shadow(at[count:], depth, 3 * _BIAS, spread[count:])
-    left, seen, found = np.ones_like(spread), np.ones_like(spread), _columns(scene)
-    left[:count], sky_left = hair.shade(axes[2], head.posed, head.rest)
-    spread[:count] *= left[:count]
-    shading.spread(spread[:count], held.starts, held.near, _SPREAD)
-    seen[:count] = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(head.hollow, -0.12, 1.8)) * sky_left * scene.beside
+    at, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[_CASTING[scene.parts]]), axes)
+    spread, found = np.empty(count, np.float32), _columns(scene)
+    read_shadow(at[:count], depth, _BIAS, spread)
+    left, sky_left = hair.shade(axes[2], head.posed, head.rest)
+    spread *= left
+    shading.spread(spread, held.starts, held.near, _SPREAD)
+    seen = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(head.hollow, -0.12, 1.8)) * sky_left * scene.beside
     # What comes out of hollows has met skin more often, and is redder.
-    found[:, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.85, 1.08, 1.12], np.float32)
+    found[:count, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.85, 1.08, 1.12], np.float32)
     found[:count, : shading.NORMAL] = held.mean
-    found[:, 16], found[:, 19], found[:, 20] = spread, np.minimum(seen, 1), left
+    found[:count, 16], found[:count, 19], found[:count, 20] = spread, np.minimum(seen, 1), left
     return depth, found
 
 
@@ -273,9 +272,8 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
         behind, left = worn.shade_of_spectacles(p, head.rest, lamp[0] @ head.pose.rotation)
         vertices[behind, shading.LIGHT : shading.ALBEDO] *= left[:, 1:]
         vertices[behind[:, None], [16, 20]] *= left[:, :1]
-        added, lit = _columns(full, len(vertices)), np.empty(len(frame.points), np.float32)
-        read_shadow(_at_lamp(full.posed[len(vertices) :], axes), shadow, 3 * _BIAS, lit)
-        added[:, shading.LIGHT : shading.ALBEDO], added[:, 16] = ambient_of(p, full.normals[len(vertices) :]), lit
+        added = _columns(full, len(vertices))
+        added[:, shading.LIGHT : shading.ALBEDO] = ambient_of(p, full.normals[len(vertices) :])
         vertices = np.concatenate([vertices, added])
     buffers, solid = _rasterized(scene, full, head.pose, size)
     picture, label = np.empty((size, size, 3), np.float32), np.zeros((size, size), np.uint8)
@@ -376,11 +374,11 @@ def _draw_lenses(
     rasterize(pose.project(pose.turn(lens.points), len(picture)), lens.faces, *found)
     seen = found.nearest >= 0
     passed = np.array(_CLEAR.get(GLASSES[int(p["glasses"])], (0.92, 0.93, 0.92)), np.float32)
-    corners, weights = lens.faces[found.nearest[seen]], found.weights[seen]
-    every = np.concatenate([weights, 1 - weights.sum(1, keepdims=True)], 1)
-    x, y = (lens.points[corners, :2] * every[..., None]).sum(1).T
-    x = x - np.float32(0.52) * np.sign(x)
-    window = np.exp(-(((x - 0.5 * y + 0.10) / 0.09) ** 4) - ((y - 0.06) / 0.13) ** 4)
-    mirrored = 0.004 + 0.007 * np.clip(2.5 * y + 0.4, 0, 1) + 0.020 * window
-    picture[seen] = picture[seen] * passed + (mirrored[:, None] * _LIGHT_COLOR).astype(np.float32)
+    weights, (a, b, c) = found.weights[seen], lens.faces[found.nearest[seen]].T
+    (x, y), (u, v) = lens.points[:, :2].T, weights.T
+    x, y = (u * of[a] + v * of[b] + (1 - u - v) * of[c] for of in (x - np.float32(0.52) * np.sign(x), y))
+    aside, above = (10 * x - 5 * y + 1) ** 2, (7 * y - np.float32(0.4)) ** 2
+    window = np.clip(2 - aside * aside - above * above, 0, 1)
+    mirrored = np.float32(0.004) + np.float32(0.007) * np.clip(np.float32(2.5) * y + np.float32(0.4), 0, 1)
+    picture[seen] = picture[seen] * passed + (mirrored + np.float32(0.018) * window)[:, None] * _LIGHT_COLOR
     return seen

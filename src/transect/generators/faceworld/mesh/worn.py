@@ -118,14 +118,16 @@ def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed:
     turn = np.arange(_RIM) / _RIM * 2 * np.pi
     wide, deep = (np.sign(wave) * np.abs(wave) ** 0.6 for wave in (np.cos(turn), np.sin(turn)))
     ring = wide[:, None] * across[:, None] * half[0] + deep[:, None] * depth[:, None] * half[1]
-    points = (path[:, None] + ring).reshape(-1, 3)
-    row, column = (
-        part.ravel() for part in np.meshgrid(np.arange(len(path) - (not closed)), np.arange(_RIM), indexing="ij")
-    )
-    after, beside = (row + 1) % len(path), (column + 1) % _RIM
+    return (path[:, None] + ring).reshape(-1, 3), _bar(len(path), closed)
+
+
+@functools.cache
+def _bar(length: int, closed: bool) -> np.ndarray:
+    """Triangles of a bar along so many points."""
+    row, column = (part.ravel() for part in np.meshgrid(np.arange(length - (not closed)), np.arange(_RIM), indexing="ij"))
+    after, beside = (row + 1) % length, (column + 1) % _RIM
     a, b, c, d = row * _RIM + column, row * _RIM + beside, after * _RIM + column, after * _RIM + beside
-    faces = np.concatenate([np.stack([a, b, c], 1), np.stack([b, d, c], 1)])
-    return points, outwards(points, faces)
+    return np.concatenate([np.stack([c, b, a], 1), np.stack([c, d, b], 1)])
 
 
 def _cross(a: Float[np.ndarray, "n 3"], b: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
