@@ -228,7 +228,7 @@ def clothes(body: Body) -> dict[str, list[Sheet]]:
 def squared(points: np.ndarray, name: str) -> np.ndarray:
     """Shoulders that the cloth fills up: more so in a jacket."""
     high = 0.42 if name in ("blazer", "jacket", "suit") else 0.30
-    share = np.clip((np.abs(points[..., 0]) - 0.95) / 1.5, 0, 1)
+    share = np.clip((np.abs(points[..., 0]) - 0.85) / 1.5, 0, 1)
     lift = high * share**2 * (3 - 2 * share)
     return np.asarray(points + lift[..., None] * np.array([0, 1.0, 0]))
 

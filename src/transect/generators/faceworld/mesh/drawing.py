@@ -36,7 +36,7 @@ _CASTING = np.isin(np.arange(12), (shading.SKIN, shading.HAT, shading.FACE_MASK,
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 """What a camera's white balance leaves of a warm light, as in most portraits: it discounts most of it."""
 _SPREAD = 4
-_BEFORE = 0.12
+_BEFORE = 0.16
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
 
 
@@ -124,7 +124,7 @@ def _scene(p: Values, head: Head, cloths: bytes, seed: int) -> Scene:
         mask = worn.face_mask(head.rest, int(p["face_mask"]), seed)
         scene = _wearing(scene, mask, shading.FACE_MASK, 0.0, head.pose)
     if p["earrings"] > 0:
-        scene = _wearing(scene, worn.earrings(head.rest), shading.EARRING, 0.8, head.pose)
+        scene = _wearing(scene, worn.earrings(head.rest, seed), shading.EARRING, 0.8, head.pose)
     return scene
 
 
@@ -268,7 +268,7 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, head.rest)
-        full = _wearing(scene, frame, shading.FRAME, 0.12, head.pose)
+        full = _wearing(scene, frame, shading.FRAME, 0.05 if worn.of_horn(p) else 0.25, head.pose)
         behind, left = worn.shade_of_spectacles(p, head.rest, lamp[0] @ head.pose.rotation)
         vertices[behind, shading.LIGHT : shading.ALBEDO] *= left[:, 1:]
         vertices[behind[:, None], [16, 20]] *= left[:, :1]

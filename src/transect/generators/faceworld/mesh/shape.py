@@ -54,7 +54,7 @@ FAR = 17.0
 CENTER = -0.26
 """Height of the picture's middle."""
 PIVOT = np.array([0.0, -0.35, -1.2], np.float32)
-NECK = np.array([-2.45, 0.24], np.float32)
+NECK = np.array([-2.30, 0.20], np.float32)
 """Around which the head turns; the neck follows less, the shoulders not at all: height and
 softness of the bend."""
 

@@ -78,7 +78,8 @@ def _body() -> tuple[Int32[np.ndarray, " n"], Float[np.ndarray, "f n"]]:
 
 def _features(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n f"]:
     x, y, z = points[:, 0], np.clip(points[:, 1], -3.3, None) + 2.6, points[:, 2]
-    return np.stack([np.ones_like(x), x, points[:, 1], z, x * y, z * y, y * y], 1)
+    wide = np.minimum(np.abs(x), 2.4)
+    return np.stack([np.ones_like(x), x, points[:, 1], z, x * y, z * y, y * y, wide, wide * wide, wide * y, x * z], 1)
 
 
 @functools.cache
@@ -86,7 +87,7 @@ def covered(name: str) -> Bool[np.ndarray, " f"]:
     """Faces of the head that a garment hides: they need not be drawn, and cannot show through."""
     (points, mean), (faces, parts) = ((of - _CHEST for of in (asset().worn[name].points, asset().mean)), solid_faces())
     near, far = (of / np.linalg.norm(of, axis=1, keepdims=True) for of in (points, mean))
-    above = far + np.array([0, 0.13, 0])
+    above = far + np.array([0, 0.10, 0])
     above /= np.linalg.norm(above, axis=1, keepdims=True)
     away = np.maximum(*(cKDTree(near).query(of)[0] for of in (far, above)))
     hidden = (away < 0.06 + 0.3 * np.clip(np.arccos(far[:, 1]) - 1, 0, 1)) & (mean[:, 1] < 1.7)
@@ -164,15 +165,19 @@ def _before(rest: Float[np.ndarray, "v 3"]) -> Float[np.ndarray, " 3"]:
     return np.array([0, 0, max(0.34, float(rest[_before_lenses(), 2].max()) + 0.09)])
 
 
+def of_horn(p: Values) -> bool:
+    """Whether the frame is of horn, not wire."""
+    return GLASSES[int(p["glasses"])] in ("thick frame", "dark")
+
+
 def _halves(p: Values) -> Float[np.ndarray, " 2"]:
     """Half the width and depth of the frame's bars: of horn, or of wire."""
-    return np.array([0.032, 0.034]) if GLASSES[int(p["glasses"])] in ("thick frame", "dark") else np.array([0.012, 0.014])
+    return np.array([0.032, 0.034]) if of_horn(p) else np.array([0.012, 0.014])
 
 
 def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]:
     """Frames and lenses before the eyes, on the bridge of the nose and over the ears."""
-    half, front = _halves(p), _before(rest)
-    thick = half[0] > 0.02
+    half, front, thick = _halves(p), _before(rest), of_horn(p)
     bars, lenses = [], []
     for number, side in enumerate((1.0, -1.0)):
         edge = _outline(p, side) + front
@@ -231,7 +236,7 @@ def _through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
     return np.stack([np.interp(share, np.arange(len(knots)), knots[:, axis]) for axis in range(3)], 1)
 
 
-_HORN = np.array([[0.012, 0.012, 0.013], [0.014, 0.016, 0.028], [0.055, 0.026, 0.012], [0.030, 0.013, 0.008]])
+_HORN = np.array([[0.007, 0.007, 0.008], [0.007, 0.009, 0.016], [0.045, 0.020, 0.009], [0.018, 0.008, 0.005]])
 _WIRE = np.array([[0.020, 0.020, 0.021], [0.17, 0.17, 0.175], [0.24, 0.16, 0.075], [0.07, 0.068, 0.066]])
 """Black, navy, tortoise and brown horn; black, silver, golden and gunmetal wire."""
 
@@ -255,7 +260,7 @@ def _lens(outlines: list[Float[np.ndarray, "n 3"]]) -> Piece:
     return _joined([(points, both) for points in outlines], np.zeros(3, np.float32))
 
 
-_BLUE = np.array([0.30, 0.45, 0.53])
+_BLUE = np.array([0.26, 0.39, 0.46])
 """Reflectance of blue nonwoven cloth, linear RGB."""
 _CLOTHS = np.array(
     [[0.02, 0.02, 0.022], [0.03, 0.04, 0.09], [0.52, 0.51, 0.48], [0.20, 0.20, 0.21], [0.28, 0.05, 0.05]]
@@ -423,8 +428,26 @@ def _ball() -> tuple[np.ndarray, np.ndarray]:
     return points, outwards(points, faces)
 
 
-def earrings(rest: Float[np.ndarray, "v 3"]) -> Piece:
-    """A golden ball at each ear's lobe."""
-    points, faces = _ball()
-    at = rest[_vertices(_LOBES)] + np.array([[0.03, -0.10, 0.05], [-0.03, -0.10, 0.05]])
-    return _joined([(0.075 * points + place, faces) for place in at], np.array([0.55, 0.40, 0.16], np.float32))
+_METALS = np.array([[0.55, 0.40, 0.16], [0.45, 0.45, 0.46], [0.62, 0.58, 0.52]], np.float32)
+"""Gold, silver and pearl."""
+
+
+def earrings(rest: Float[np.ndarray, "v 3"], seed: int = 0) -> Piece:
+    """A stud, a ball on a hook or a ring at each ear's lobe, by the seed."""
+    draws = np.random.Generator(np.random.Philox(key=[seed, 15])).random(2)
+    kind, color = int(draws[0] * 3), _METALS[int(draws[1] * 3) if draws[0] < 2 / 3 else int(draws[1] * 2)]
+    parts, (ball, faces) = [], _ball()
+    for number, at in enumerate(rest[_vertices(_LOBES)]):
+        side = 1 - 2 * number
+        lobe = at + np.array([0.02 * side, -0.03, 0.05])
+        if kind == 0:
+            parts.append((0.05 * ball + lobe, faces))
+        elif kind == 1:
+            parts.append((0.07 * ball + lobe - [0, 0.21, 0], faces))
+            hook = np.array([[-0.01 * side, 0.02, -0.02], [0.01 * side, 0.01, 0.02], [0, -0.10, 0.01], [0, -0.16, 0]])
+            parts.append(_tube(_through(lobe + hook), np.array([0.009, 0.009]), False))
+        else:
+            turn = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+            ring = np.stack([0.4 * side * np.sin(turn), np.cos(turn) - 1, np.sin(turn)], 1) * (0.13 + 0.10 * draws[1])
+            parts.append(_tube(lobe + ring, np.array([0.017, 0.017]), True))
+    return _joined(parts, color)
