@@ -36,7 +36,8 @@ _CASTING = np.isin(np.arange(12), (shading.SKIN, shading.HAT, shading.FACE_MASK,
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 """What a camera's white balance leaves of a warm light, as in most portraits: it discounts most of it."""
 _SPREAD = 4
-_BEFORE = 0.16
+_BEFORE = np.float32(0.16)
+"""How much nearer clothes count than they are beside skin, and farther beside hair."""
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
 
 
@@ -286,7 +287,7 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     masked = label == shading.MASKED if p["face_mask"] > 0 else None
     hair.paint(p, lamp[0], colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label, masked)
     lenses = _draw_lenses(p, lens, head.pose, buffers, picture)
-    depth = buffers.depth - _ABOVE * (label == shading.HEADWEAR)
+    depth = buffers.depth - _ABOVE * (label == shading.HEADWEAR) + _BEFORE * (label == shading.CLOTH)
     return Drawing(picture, label, lenses, buffers.nearest, depth)
 
 
@@ -297,8 +298,6 @@ def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffe
     """
     kept, covered = _without_frames(scene, pose, size)
     solid, first = kept.depth.copy(), len(scene.faces)
-    clothed = (scene.parts == shading.GARMENT)[kept.nearest] & (kept.nearest >= 0)
-    solid[clothed] -= np.float32(2 * _BEFORE)  # hair lies on them
     if covered is not None:
         solid[covered] += _ABOVE
     if first == len(full.faces):
@@ -317,8 +316,10 @@ def _without_frames(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Bool[
     buffers, hat = Buffers.empty(size), scene.parts == shading.HAT
     screen, clothes = pose.project(scene.posed, size), scene.faces[scene.parts == shading.GARMENT]
     # Clothes do not turn with the neck: what of it would come through them stays behind.
-    screen[clothes.min() : clothes.max() + 1, 2] += np.float32(_BEFORE)
+    screen[clothes.min() : clothes.max() + 1, 2] += _BEFORE
     rasterize(screen, scene.faces, *buffers)
+    clothed = (scene.parts == shading.GARMENT)[buffers.nearest] & (buffers.nearest >= 0)
+    buffers.depth[clothed] -= 2 * _BEFORE  # hair lies on them
     return buffers, hat[buffers.nearest] & (buffers.nearest >= 0) if hat.any() else None
 
 

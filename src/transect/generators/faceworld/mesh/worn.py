@@ -211,7 +211,7 @@ def shade_of_spectacles(
     near, front, wide = _shaded(), _before(rest), _halves(p)[0]
     at, square = rest[near], p["squareness"]
     far = np.clip(front[2] - at[:, 2], 0, 1.2)
-    tint = {"tinted": 0.45, "dark": 0.12}.get(GLASSES[int(p["glasses"])], 0.92)
+    tint = {"tinted": 0.85, "dark": 0.6}.get(GLASSES[int(p["glasses"])], 0.95)
     shares = []
     for slope, soft in ((towards[:2] / max(float(towards[2]), 0.35), 0.10), (np.zeros(2), 0.45)):
         x = np.abs(np.abs(at[:, 0] + slope[0] * far) - 0.52) / 0.405
