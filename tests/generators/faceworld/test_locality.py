@@ -43,7 +43,7 @@ def assert_reaches_only(mask, pictures, everywhere=True):
 def test_glasses_reach_only_their_mask_and_their_shade(level):
     latents, pictures = settled({"glasses": 0.0}, {"glasses": level})
     # Frames cast a soft shade on the skin behind and below them, but none on what lies behind the person.
-    shade = masks("person", latents[0]) & (Y > -1.0) & (Y < 1.6)
+    shade = masks("person", latents[0]) & (Y > -1.3) & (Y < 1.6)
     assert_reaches_only(masks("glasses", latents[1]) | shade, pictures)
     assert not masks("glasses", latents[0]).any()
 
