@@ -11,18 +11,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.ndimage import binary_fill_holes, label
+from scipy.ndimage import binary_fill_holes, label, maximum_filter, minimum_filter, uniform_filter1d
 from scipy.spatial import cKDTree
 
 from tools.head_grooms import brow_line
 from transect.generators.faceworld.mesh.kernels import find_normals, rasterize
+from transect.generators.faceworld.mesh.shape import FAR
 
 Held: TypeAlias = Mapping[str, Any]
 SIZE, UNIT = 2048, 440.0
 """Pixels of the drawing in which the points are sought, and of a distance between the eyes."""
-_JAW = (-0.05, -0.42, -0.78, -1.10, -1.38)
-_CHIN = (0.74, 0.52, 0.27)
-"""Heights of the jaw's upper points, and distances from the middle of its lower ones."""
+_TURNED, _DROP = 0.06, 0.1
+"""The face ends where its normal's part towards the viewer is less, or where depth drops by more around a pixel."""
+_WITHIN, _BESIDE = -0.5, -0.03
+"""Heights: from where the contour is sought outwards, and where it begins beside the eyes."""
 
 
 MIRROR = (*range(16, -1, -1), *range(26, 16, -1), *range(27, 31), *range(35, 30, -1), 45, 44, 43, 42, 47, 46, 39, 38,
@@ -66,9 +68,11 @@ def _pixel(x: float, y: float) -> tuple[float, float]:
     return SIZE / 2 + x * UNIT, SIZE / 2 - y * UNIT
 
 
-def _edges(region: Bool[np.ndarray, "s s"], shares: tuple[float, ...], out: int) -> list[tuple[float, float]]:
+def _edges(
+    region: Bool[np.ndarray, "s s"], shares: tuple[float, ...], out: int, aside: int
+) -> list[tuple[float, float]]:
     """The region's left end, its upper edge at some shares of its width, its right end, its lower edge on the way back;
-    each moved outwards by so many pixels.
+    edges moved outwards by so many pixels, and ends by so many.
     """
     columns = np.flatnonzero(region.any(0))
     left, right = int(columns[0]), int(columns[-1])
@@ -81,27 +85,25 @@ def _edges(region: Bool[np.ndarray, "s s"], shares: tuple[float, ...], out: int)
     above = [(x, ends(x)[0] - out) for x in inner]
     below = [(x, ends(x)[1] + out) for x in inner[::-1]]
     middle = [sum(ends(x)) / 2 for x in (left, right)]
-    return [(left - out, middle[0]), *above, (right + out, middle[1]), *below]
+    return [(left - aside, middle[0]), *above, (right + aside, middle[1]), *below]
 
 
 def landmark_anchors(held: Held, jaw_open: Float[np.ndarray, "v 3"]) -> dict[str, np.ndarray]:
     """The file's arrays. jaw_open: displacement that parts the lips."""
     view, apart = View(held, held["mean"]), View(held, held["mean"] + 0.5 * jaw_open)
-    normals = np.empty_like(held["mean"])
-    find_normals(held["mean"], np.ascontiguousarray(view.faces[view.parts == 0]), normals)
-    found = [view.anchor(*pixel) for pixel in _jaw(view, held, normals)]
+    found = _jaw(held)
     sides = [(-1, x) for x in (0.92, 0.80, 0.60, 0.40, 0.20)] + [(1, x) for x in (0.20, 0.40, 0.60, 0.80, 0.92)]
     found += [view.anchor(*_pixel(side * x, float(brow_line(np.array(x))))) for side, x in sides]
     found += [view.anchor(*pixel) for pixel in _nose(view)]
     for half in (slice(None, SIZE // 2), slice(SIZE // 2, None)):
         region = np.zeros(view.part.shape, dtype=bool)
         region[:, half] = np.isin(view.part[:, half], (1, 2))
-        found += [view.anchor(*pixel) for pixel in _edges(_largest(region), (0.33, 0.67), 5)]
+        found += [view.anchor(*pixel) for pixel in _edges(_largest(region), (0.33, 0.67), 5, 5)]
     lips = _largest(view.of(held["region_lips"]) > 0.4)
-    found += [view.anchor(*pixel) for pixel in _edges(lips, (0.19, 0.38, 0.5, 0.62, 0.81), 0)]
+    found += [view.anchor(*pixel) for pixel in _edges(lips, (0.19, 0.38, 0.5, 0.62, 0.81), 0, 0)]
     inside = (apart.of(held["region_inside_mouth"]) > 0.5) | np.isin(apart.part, (3, 4, 5))
     hole = _largest(inside & _around_mouth())
-    found += [apart.anchor(*pixel) for pixel in _edges(hole, (0.3, 0.5, 0.7), 6)]
+    found += [apart.anchor(*pixel) for pixel in _edges(hole, (0.3, 0.5, 0.7), 6, -14)]
     corners, weights = (np.array(part) for part in zip(*found, strict=True))
     mirrored = cKDTree(held["mean"]).query(held["mean"] * np.array([-1.0, 1, 1]))[1]
     for right, left in enumerate(MIRROR):
@@ -122,40 +124,39 @@ def _largest(region: Bool[np.ndarray, "s s"]) -> Bool[np.ndarray, "s s"]:
     return np.asarray(numbers == 1 + np.argmax(sizes[1:]))
 
 
-def _jaw(view: View, held: Held, normals: Float[np.ndarray, "v 3"]) -> list[tuple[float, float]]:
-    """Where the cheeks turn away at some heights, down to the chin."""
-    facing, ears = view.of(normals[:, 2]), view.of(held["region_ears"])
-    face = (facing > 0.28) & (ears < 0.3) & (view.depth > -1.25)
-    middle = SIZE // 2
-    under = np.flatnonzero((view.depth[:, middle] > -0.45) & (view.part[:, middle] == 0))
-    chin = int(under[-1]) - 12
-    lowest = (SIZE / 2 - chin) / UNIT
-    right = []
-    for height in _JAW:
-        row = round(SIZE / 2 - height * (-lowest / 1.86) * UNIT)
-        columns = np.flatnonzero(face[row, middle:] & (view.depth[row, middle:] > -1.25 + 0.5 * (height < -1)))
-        right.append((middle + int(columns[-1]), row))
-    for distance in _CHIN:
-        column = round(middle + distance * UNIT)
-        rows = np.flatnonzero(
-            (view.depth[:, column] > -0.35 - 0.6 * distance) & (view.part[:, column] == 0) & (facing[:, column] > 0.1)
-        )
-        right.append((column, int(rows[-1])))
-    left = [(SIZE - 1 - x, y) for x, y in right]
-    return [*left, (middle, chin), *right[::-1]]
+def _jaw(held: Held) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The face's contour as a camera sees it, from beside the eyes to the chin and up again, in equal steps."""
+    near = FAR / (FAR - held["mean"][:, 2:])
+    points = (held["mean"] * np.concatenate([near, near, np.ones_like(near)], 1)).astype(np.float32)
+    view, normals = View(held, points), np.empty_like(points)
+    find_normals(points, np.ascontiguousarray(view.faces[view.parts == 0]), normals)
+    drop = maximum_filter(view.depth, 3) - minimum_filter(view.depth, 3)
+    face = (view.of(normals[:, 2]) > _TURNED) & (view.of(held["region_ears"]) < 0.3) & (drop < _DROP)
+    face, steps = _largest(face), np.arange(0.0, 1.7, 1 / UNIT)
+    edge = []
+    for turn in np.linspace(0, np.pi / 2 + 0.6, 400):
+        across, up = steps * np.sin(turn), _WITHIN - steps * np.cos(turn)
+        columns, rows = (np.rint(k).astype(int) for k in _pixel(across, up))
+        last = int(np.argmin(face[rows, columns])) - 1
+        edge.append((across[last], up[last]))
+    smooth = uniform_filter1d(np.array(edge), 15, axis=0, mode="nearest")
+    smooth[0, 0], smooth = 0, smooth[: np.argmax(smooth[:, 1] > _BESIDE)]
+    along = np.append(0, np.cumsum(np.linalg.norm(np.diff(smooth, axis=0), axis=1)))
+    right = [[np.interp(share * along[-1], along, smooth[:, k]) for k in (0, 1)] for share in np.arange(9) / 8]
+    return [view.anchor(*_pixel(sign * x, y)) for sign, side in ((-1, right[:0:-1]), (1, right)) for x, y in side]
 
 
 def _nose(view: View) -> list[tuple[float, float]]:
-    """The ridge from the eyes to the tip, and the base from wing to wing."""
+    """The ridge from the eyes to the tip, and the nose's lower rim within its wings."""
     middle = SIZE // 2
     rows = np.arange(round(SIZE / 2 + 0.3 * UNIT), round(SIZE / 2 + 1.0 * UNIT))
     tip = int(rows[np.argmax(view.depth[rows, middle])])
     below = np.arange(tip, tip + round(0.32 * UNIT))
     base = int(below[np.argmin(view.depth[below, middle])])
-    top = SIZE / 2 - 0.02 * UNIT
+    top = SIZE / 2 + 0.03 * UNIT
     ridge = [(float(middle), top + share * (tip - top)) for share in (0.0, 0.36, 0.70, 1.0)]
-    lifts = (0.05, 0.015, 0.0, 0.015, 0.05)
+    lifts = (0.065, 0.025, 0.0, 0.025, 0.065)
     wings = [
-        (middle + x * UNIT, base - lift * UNIT) for x, lift in zip((-0.27, -0.13, 0, 0.13, 0.27), lifts, strict=True)
+        (middle + x * UNIT, base - lift * UNIT) for x, lift in zip((-0.21, -0.11, 0, 0.11, 0.21), lifts, strict=True)
     ]
     return ridge + wings

@@ -49,6 +49,13 @@ def fold(rest):
     return -rest[:, over, 1].mean(1) + rest[:, over, 2].mean(1)
 
 
+def cheeks(rest):
+    """How far apart the cheekbones stand."""
+    x, y, z = asset().mean.T
+    bone = (np.abs(x) > 0.85) & (np.abs(x) < 1.07) & (np.abs(y + 0.55) < 0.25) & (np.abs(z + 0.12) < 0.25)
+    return 2 * np.abs(rest[:, bone, 0]).mean(1)
+
+
 # What grows with the value; and the box beyond which nothing moves on the mean head: largest |x|, lowest and highest y.
 SHAPES = {
     "nose_width": (wide(31, 35), (0.60, -1.1, 0.2)),
@@ -58,13 +65,13 @@ SHAPES = {
     "eye_size": (wide(42, 45), (1.0, -0.75, 0.45)),
     "jaw_width": (lambda rest: wide(4, 12)(rest) + high(27, 4)(rest), (1.4, -2.3, 1.9)),
     "chin": (high(57, 8), (1.15, -3.1, -0.7)),
-    "cheekbones": (wide(2, 14), (1.25, -1.2, 0.0)),
+    "cheekbones": (cheeks, (1.25, -1.2, 0.0)),
     "brow_ridge": (lambda rest: marks(rest)[:, 19, 2], (1.1, -0.1, 1.5)),
     "ear_size": (ear_height, (1.6, -1.8, 0.9)),
     "face_width": (wide(2, 14), (1.6, -3.1, 2.2)),
 }
 # How far brows, eyes, nose and mouth move at most, four standard deviations apart: the chin's end at the lip, the brows'.
-INNER = {"jaw_width": 0.008, "chin": 0.006, "cheekbones": 0.002, "ear_size": 0.002, "face_width": 0.02}
+INNER = {"jaw_width": 0.008, "chin": 0.006, "cheekbones": 0.002, "ear_size": 0.002, "face_width": 0.025}
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -49,9 +49,9 @@ def remembered(most: int, *names: str) -> Callable[[Step[Keys, Answer]], Step[Ke
 
 VIEW = 4.8
 """Width of the picture at the eyes, in distances between the eyes, from distance 1."""
-FAR = 17.0
-"""How far the camera is then: about 1.07 m."""
-CENTER = -0.26
+FAR = 24.0
+"""How far the camera is then: about 1.5 m."""
+CENTER = -0.20
 """Height of the picture's middle."""
 PIVOT = np.array([0.0, -0.35, -1.2], np.float32)
 NECK = np.array([-2.30, 0.20], np.float32)
@@ -93,19 +93,25 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -0.5, "eyebrows-angle": 0.20, "mouth-trans-high": 0.20, "nose-scale-vert": -0.43,
-    "head-scale-vert": -0.46, "head-scale-horiz": -0.03, "chin-height": -0.33, "chin-bones": 0.12,
-    "mouth-scale-horiz": -0.42, "mouth-angles": 0.15, "mouth-scale-vert": -0.12, "head-fat": -0.72,
-    "head-oval": -0.26, "head-round": -0.33,
+    "eyebrows-trans-high": -0.15, "nose-scale-vert": -0.15, "nose-scale-horiz": -0.18, "nose-base": 0.20,
+    "head-scale-vert": -0.35, "head-scale-horiz": -0.12, "head-round": -0.28, "head-fat": -0.34, "chin-height": -0.13,
+    "chin-bones": -0.15, "mouth-trans-high": 0.12, "mouth-scale-horiz": 0.10, "mouth-scale-vert": -0.20,
+    "mouth-lowerlip-height": 0.20, "mouth-angles": 0.22, "measure-neck-height": -0.25,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
-    "sex": 1.50, "eyebrows-trans-high": -0.20, "eyebrows-angle": 0.80, "eyebrows-trans-ahead": 0.30,
-    "chin-bones": 0.45, "chin-width": 0.30, "chin-prominent": 0.15, "eye-scale": -0.35, "measure-neck-circ": 0.9,
-    "mouth-upperlip-volume": -0.35, "mouth-lowerlip-volume": -0.25, "nose-scale-horiz": 0.20, "cheek-volume": -0.25,
-    "cheek-bones": -0.15,
+    "sex": 0.90, "head-round": 0.25, "head-square": 0.20, "head-scale-horiz": 0.20, "chin-height": 0.10,
+    "chin-width": 0.20, "chin-bones": -0.10, "chin-prominent": 0.15, "eyebrows-trans-high": -0.15,
+    "eyebrows-angle": 0.10, "eyebrows-trans-ahead": 0.10, "eye-scale": -0.20, "measure-neck-circ": 0.50,
+    "mouth-trans-high": -0.20, "mouth-upperlip-volume": -0.35, "mouth-lowerlip-volume": -0.25,
+    "nose-scale-vert": 0.15, "nose-scale-horiz": 0.20, "cheek-volume": -0.25, "cheek-bones": -0.10,
 }  # fmt: skip
 """What sex dimorphism does to bone, from feminine to masculine."""
+_AGE = {
+    "age": 1.0, "head-fat": 0.15, "chin-height": 0.15, "neck-double": 0.30, "ear-scale": 0.30, "mouth-angles": -0.10,
+    "nose-scale-vert": -0.25,
+}  # fmt: skip
+"""What decades do to bone and skin, from 25 to 80 years."""
 _ANCESTRY = ("shape_1", "shape_2")
 _FREE = ("shape_3", "shape_4", "shape_5", "shape_6", "shape_7", "relief_1", "relief_2")
 _SPREAD = {"nose": 0.10, "mouth": 0.08, "eye": 0.08, "cheek": 0.10, "chin": 0.07, "ear": 0.10}
@@ -120,9 +126,11 @@ _LEFT_OUT = (
 )
 """What would move ears too far, or nose and mouth to a side."""
 _SMILE = {
-    "mouthSmile": 0.62, "cheekSquint": 0.40, "eyeSquint": 0.25, "mouthUpperUp": 0.50, "mouthLowerDown": 0.35,
-    "mouthDimple": 0.15, "mouthStretch": 0.08,
+    "mouthSmile": 0.44, "mouthStretch": 0.20, "mouthDimple": 0.20, "mouthUpperUp": 0.50, "mouthLowerDown": 0.20,
+    "cheekSquint": 0.90, "eyeSquint": 0.28,
 }  # fmt: skip
+_OPEN = {"mouthUpperUp": 0.20, "mouthSmile": 0.12, "mouthStretch": 0.15}
+"""What each side's muscles do in a smile, and as the jaw drops."""
 _SIDES = ("Left", "Right")
 _LIDS = (([43, 44], [46, 47]), ([37, 38], [40, 41]))
 """Landmarks of upper and lower lid, by side."""
@@ -164,7 +172,8 @@ def weights(p: Values) -> Float[np.ndarray, " k"]:
         found[number[name]] += 0.9 * part
     for field, weight in _SEX.items():
         found[number[field]] += weight * (p["face_shape"] - 0.5)
-    found[number["age"]] += min(max((p["age"] - 25) / 55, 0), 1.1)
+    for field, weight in _AGE.items():
+        found[number[field]] += weight * min(max((p["age"] - 25) / 55, 0), 1.1)
     found += _expression(p)
     if p["eyes_closed"] > 0:
         _close(found, p["eyes_closed"])
@@ -179,15 +188,18 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
         for unit, weight in _SMILE.items():
             found[number[unit + side]] += weight * p["smile"] * (1 + 0.06 * sign * p["asymmetry"])
-        found[number["mouthSmile" + side]] += 0.20 + 0.30 * max(sign * slant, 0)
-        found[number["mouthFrown" + side]] += 0.12 * max(-sign * slant, 0)
+        for unit, weight in _OPEN.items():
+            found[number[unit + side]] += weight * p["mouth_open"]
+        found[number["mouthSmile" + side]] += 0.13 + 0.20 * max(sign * slant, 0)
+        found[number["mouthFrown" + side]] += 0.08 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
         found[number["browDown" + side]] += 0.03 + 0.50 * max(-raised, 0)
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
+    found[number["mouth-laugh-lines"]] += 0.60 * p["smile"]
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
-    found[number["jawOpen"]] += 0.05 * p["smile"] + 0.42 * p["mouth_open"]
+    found[number["jawOpen"]] += 0.05 * p["smile"] + 0.30 * p["mouth_open"]
     found[number["jawLeft"]] += 0.12 * p["asymmetry"] * p["mouth_open"]
-    found[number["mouthClose"]] += 0.03
+    found[number["mouthClose"]] += 0.05
     return found
 
 
