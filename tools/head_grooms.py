@@ -683,7 +683,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
     skin = Skin(held)
     hats = {
         "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
-        "hood": wrap(skin, (39, 54, 64), 0.17, 0.30, 0.08), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.11, 0.09),
+        "hood": wrap(skin, (38, 49, 59), 0.16, 0.30, 0.07), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.11, 0.09),
     }  # fmt: skip
     sheets = {name: [(*sheet, True) for sheet in parts] for name, parts in hats.items()}
     sheets |= clothes(Body(farthest, skin.points, skin.faces))

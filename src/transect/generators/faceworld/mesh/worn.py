@@ -219,7 +219,7 @@ def shade_of_spectacles(
         power = 2 / (1 - 0.42 * square)
         size = (x**power + y**power) ** (1 / power)  # 1 at the edge of a lens, by _outline
         width = 1.3 * wide + 0.02 + soft * far
-        bar = np.minimum(1.6 * wide / width, 0.85) * np.exp(-((0.33 * (size - 1) / width) ** 2))
+        bar = np.minimum(2.1 * wide / width, 0.85) * np.exp(-((0.33 * (size - 1) / width) ** 2))
         shares.append((1 - bar) * (1 - (1 - tint) * np.clip((1.05 - size) / 0.12 + 0.5, 0, 1)))
     return near, np.stack(shares, 1).astype(np.float32)
 
@@ -237,7 +237,7 @@ def _through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
 
 
 _HORN = np.array([[0.007, 0.007, 0.008], [0.007, 0.009, 0.016], [0.045, 0.020, 0.009], [0.018, 0.008, 0.005]])
-_WIRE = np.array([[0.020, 0.020, 0.021], [0.17, 0.17, 0.175], [0.24, 0.16, 0.075], [0.07, 0.068, 0.066]])
+_WIRE = np.array([[0.015, 0.015, 0.016], [0.11, 0.11, 0.115], [0.13, 0.085, 0.038], [0.045, 0.044, 0.043]])
 """Black, navy, tortoise and brown horn; black, silver, golden and gunmetal wire."""
 
 
