@@ -36,7 +36,9 @@ class Body:
         turn, fall = np.meshgrid(around, self.fall, indexing="ij")
         reach = farthest(_ORIGIN, _towards(turn, fall).reshape(-1, 3), corners[used]).reshape(turn.shape)
         top = (-1.75 - _ORIGIN[1]) / np.maximum(np.cos(fall), 0.05)
-        bare = np.where(reach > 0, np.minimum(reach, top), top)
+        bare = np.where((reach > 0) | (fall < 0.7), np.minimum(np.where(reach > 0, reach, top), top), 0.0)
+        for column in range(1, _DOWN):  # past the arms' ends: as far as before
+            bare[:, column] = np.where(bare[:, column] > 0, bare[:, column], bare[:, column - 1])
         smooth = gaussian_filter(bare, (2.0, 2.0), mode=("wrap", "nearest"))
         self.bare, self.reach = bare, np.maximum(smooth, bare)
         draped = gaussian_filter(bare, (3.0, 5.0), mode=("wrap", "nearest"))
@@ -145,7 +147,7 @@ def collar(body: Body, gap: float, spread: float, high: float = 0.0, close: floa
     points = np.where((share > 0.99)[..., None], body.at(turn + aside * spread * point * down, fall, off - 0.02, 0.6), points)
     stitch = np.exp(-(((down - 0.86) / 0.035) ** 2)) + np.exp(-((((turn + 0 * down - gap) % (2 * np.pi - 2 * gap)) / 0.01) ** 2))
     light = np.where(share < 0, 0.55, 0.97 - 0.10 * np.clip(stitch, 0, 1) + 0.05 * np.clip(1 - down / 0.2, 0, 1))
-    return points, light, True, False
+    return points, light, False, False
 
 
 class Front:
@@ -162,7 +164,7 @@ class Front:
         flat = left[:, None] + (right - left)[:, None] * share
         out = bulge * np.clip(6 * np.minimum(share, 1 - share), 0, 1)[..., 0]
         points = np.concatenate([flat, (self.depth(flat) + 0.01 + out)[..., None]], -1)
-        return points, light + 0 * out, True, False
+        return points, light + 0 * out, False, False
 
 
 def lapels(front: Front, beside: float, side: float, low: float) -> list[Sheet]:
@@ -226,7 +228,7 @@ def clothes(body: Body) -> dict[str, list[Sheet]]:
 def squared(points: np.ndarray, name: str) -> np.ndarray:
     """Shoulders that the cloth fills up: more so in a jacket."""
     high = 0.42 if name in ("blazer", "jacket", "suit") else 0.30
-    share = np.clip((np.abs(points[..., 0]) - 0.95) / 1.5, 0, 1)
+    share = np.clip((np.abs(points[..., 0]) - 0.85) / 1.5, 0, 1)
     lift = high * share**2 * (3 - 2 * share)
     return np.asarray(points + lift[..., None] * np.array([0, 1.0, 0]))
 

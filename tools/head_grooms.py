@@ -671,11 +671,11 @@ def cap(skin: Skin) -> list[Sheet]:
     tint = np.where(share > 0.955, 0.75, tint) * (1 - 0.15 * np.exp(-((share / 0.02) ** 2)))
     edge, across = dome[0], dome[0][:, 0]
     long = 1.05 * np.clip((np.cos(_TURN) - 0.50) / 0.50, 0, 1) ** 0.45
-    step = np.linspace(0, 1, 25)[:, None, None]
+    step = np.linspace(0, 1, 19)[:, None, None]
     out = unit(np.stack([0.28 * across, -0.22 * np.ones_like(across), np.ones_like(across)], 1))
     bent = np.stack([0 * across, -0.34 * (across / 0.9) ** 2 - 0.10, 0 * across], 1)
     peak = edge + step * long[:, None] * out + step**1.5 * (long > 0)[:, None] * long[:, None] * bent
-    rows = np.exp(-((((step[..., 0] * 7) % 1 - 0.5) / 0.14) ** 2)) * (step[..., 0] > 0.12)
+    rows = np.exp(-((((step[..., 0] * 6) % 1 - 0.5) / 0.14) ** 2)) * (step[..., 0] > 0.12)
     stitched = 0.95 - 0.16 * rows * np.ones((1, _ROUND)) - 0.25 * (step[..., 0] > 0.97)
     return [(dome, tint, False), (peak, stitched, True)]
 
@@ -741,7 +741,7 @@ def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: fl
     along = np.sin(5 * side + 6.5 * angle) + 0.6 * np.sin(9 * side - 4 * angle + 1)
     wave = (0.10 + low) * (0.8 * around + 0.6 * along) + 0.25 * along * np.clip(1 - np.abs(high), 0, 1)
     band, seam = np.clip((0.045 - share) / 0.01, 0, 1), np.exp(-(((share - 0.06) / 0.010) ** 2))
-    tint = 1 + 0.22 * (wave - 0.3) - 0.28 * seam - 0.10 * np.exp(-((share / 0.012) ** 2))
+    tint = 1 + 0.34 * (wave - 0.3) - 0.28 * seam - 0.10 * np.exp(-((share / 0.012) ** 2))
     reach = reach + folds * wave * np.clip((share - 0.02) / 0.2, 0, 1) + 0.02 * band
     return [(origin + reach[..., None] * towards, tint, True)]
 
@@ -751,7 +751,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
     skin = Skin(held)
     hats = {
         "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
-        "hood": wrap(skin, (39, 54, 64), 0.17, 0.30, 0.08), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.11, 0.09),
+        "hood": wrap(skin, (38, 49, 59), 0.16, 0.30, 0.07), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.11, 0.09),
     }  # fmt: skip
     sheets = {name: [(*sheet, True) for sheet in parts] for name, parts in hats.items()}
     sheets |= clothes(Body(farthest, skin.points, skin.faces))
@@ -762,6 +762,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
             flat, grid = sheet.reshape(-1, 3), sheet_faces(*sheet.shape[:2], closed)
             corners = flat[grid]
             normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+            grid = grid[np.linalg.norm(normal, axis=1) > 1e-5]
             middle = np.array([0, 0.35 if name in hats else -3.9, -1.4])
             outward = (normal * (corners[:, 0] - middle)).sum() > 0
             grid = grid if outward else grid[:, ::-1]

@@ -19,7 +19,6 @@ Picture: TypeAlias = Float[np.ndarray, "s s"]
 _FAR_LIGHT = np.array([1.03, 0.99, 0.97], np.float32)
 """The light on the background, nearer to daylight than that on the face."""
 _WARM, _GREEN = np.array([0.13, 0.0, -0.17], np.float32), np.array([-0.10, 0.06, -0.24], np.float32)
-"""What a unit of warmth and of green adds to a color."""
 _EXTENT = 1.27
 """Half the width of the picture, in face units."""
 _SOFT, _SHAPES, _FINE = (6, 6), (5, 6), (26, 26)
@@ -41,11 +40,12 @@ def background(size: int, seed: int, kind: int, azimuth: float, tint: bytes) -> 
     """Radiance under nominal light, barely saturated. azimuth: sine of the key light's; tint: linear RGB in float32."""
     view = _view(size, seed)
     depth, warmth = _STRUCTURES[BACKGROUNDS[kind]](view)
-    green = (0.4 + 0.8 * warmth).clip(0, 1) * (BACKGROUNDS[kind] == "outdoors")
-    warmth = warmth + 0.15 * view.soft.clip(-1.5, 1.5)
-    shade = np.exp(0.16 * azimuth * view.x - 0.20 * view.y + depth + 0.015 * _spread(view.fine, size))
-    hue = 1 + warmth[..., None] * _WARM + green[..., None] * _GREEN
-    return np.asarray(shade[..., None] * hue * np.frombuffer(tint, np.float32) * _FAR_LIGHT, dtype=np.float32)
+    shade = np.exp(0.16 * azimuth * view.x - 0.20 * view.y + depth)
+    hue = 1 + (warmth + 0.15 * view.soft.clip(-1.5, 1.5))[..., None] * _WARM
+    if BACKGROUNDS[kind] == "outdoors":
+        hue += (0.4 + 0.8 * warmth).clip(0, 1)[..., None] * _GREEN
+    color = np.frombuffer(tint, np.float32) * _FAR_LIGHT
+    return np.asarray(shade[..., None] * color * hue, dtype=np.float32)
 
 
 def _view(size: int, seed: int) -> _View:
@@ -98,11 +98,10 @@ def _wall(view: _View) -> tuple[Picture, Picture]:
     edge = _step(view.x + 0.4 * lean * view.y - 0.7 * offset, -0.6, 0.6)
     rail = _step(view.y - 0.6 - 0.4 * height, -0.10, 0.10) * _step(rails, -0.1, 0.1)
     turned = _step(view.x - 1.3 * corner, -0.07, 0.07)
-    shade = 0.36 * edge - 0.25 * rail + 0.22 * turned + 0.07 * view.soft - 0.2
-    return shade, 0.6 * edge - 0.3 * rail - 0.2 * turned
+    return 0.36 * edge - 0.25 * rail + 0.22 * turned + 0.07 * view.soft - 0.2, 0.6 * edge - 0.3 * rail - 0.2 * turned
 
 
-def _boxes(view: _View, knots: np.ndarray, soft: float, narrow: float) -> tuple[Picture, Picture]:
+def _boxes(view: _View, knots: Float[np.ndarray, "k 6"], soft: float, narrow: float) -> tuple[Picture, Picture]:
     """Blurred boxes, how bright and how warm: a box is a row times a column, so that all are one product of matrices."""
     x, y, width, tone, hue, tall = (knots[:, k, None] for k in range(6))
     half_x, half_y = narrow + 0.20 * np.abs(width), 0.55 + 0.40 * tall.clip(-1, 1)
@@ -115,30 +114,31 @@ def _discs(view: _View, high: float, radius: float) -> Picture:
     """Points of light far out of focus, the brightest at each place."""
     found = np.zeros_like(view.soft)
     for x, y, bright, size in view.fine[:7, :4]:
-        far = np.sqrt((view.x - 0.9 * x) ** 2 + (view.y + high - 0.5 * y) ** 2)
-        disc = _step(radius * (1 + 0.3 * size.clip(-1, 1)) - far, -0.035, 0.035)
-        found = np.maximum(found, _step(bright, 0.0, 1.6) * disc)
+        if bright > 0.1:
+            far = np.sqrt((view.x - 0.9 * x) ** 2 + (view.y + high - 0.5 * y) ** 2)
+            edge = radius * (1 + 0.3 * np.clip(size, -1, 1)) - far
+            found = np.maximum(found, _step(bright, 0.0, 1.6) * _step(edge, -0.035, 0.035))
     return found
 
 
 def _interior(view: _View) -> tuple[Picture, Picture]:
     """A room far out of focus: walls and floor, furniture, windows and lamps."""
-    large, small = _boxes(view, view.shapes, 0.24, 0.22), _boxes(view, view.fine[9:14, :6], 0.11, 0.03)
+    both = _boxes(view, view.shapes, 0.24, 0.22), _boxes(view, view.fine[9:14], 0.11, 0.03)
+    depth, warmth = (large + small for large, small in zip(*both, strict=True))
     floor = _step(view.y - 0.75 - 0.3 * view.shapes[0, 5], -0.2, 0.2)
     lamps = _discs(view, 0.45, 0.13)
-    depth = large[0] + small[0] - 0.35 * floor + 0.8 * lamps + 0.10 * view.soft
-    warmth = large[1] + small[1] + 0.5 * floor + 0.8 * lamps + 0.35
-    return depth.clip(-1.4, 1.3), warmth.clip(-1.5, 1.8)
+    depth = depth - 0.35 * floor + 0.8 * lamps + 0.10 * view.soft
+    return depth.clip(-1.4, 1.3), (warmth + 0.5 * floor + 0.8 * lamps + 0.35).clip(-1.5, 1.8)
 
 
 def _outdoors(view: _View) -> tuple[Picture, Picture]:
     """Sky above trees or a street, far out of focus, with discs of light."""
-    shapes, fine = (_spread(lattice, len(view.soft)) for lattice in (view.shapes, view.fine))
-    houses, _ = _boxes(view, view.shapes, 0.12, 0.3)
+    shapes, fine = (_spread(of, len(view.soft)) for of in (view.shapes, view.fine))
+    houses, _ = _boxes(view, view.shapes, 0.14, 0.3)
     leaves = _step(shapes + 0.32 * fine, -0.9, 0.9) - 0.5
     ground = _step(view.y + 0.65 + 0.5 * view.soft + 0.35 * shapes + 0.07 * fine, -0.4, 0.4)
-    depth = 0.75 * (1 - ground) + ground * (0.6 * leaves + 0.5 * houses + 0.7 * _discs(view, 0.3, 0.10) - 0.35)
-    return depth, ground * (0.6 + 0.5 * leaves - 1.2 * np.abs(houses)) - 0.9 * (1 - ground)
+    lit = 0.6 * leaves + 0.5 * houses + 0.7 * _discs(view, 0.3, 0.10) - 0.35
+    return 0.75 * (1 - ground) + ground * lit, ground * (1.5 + 0.5 * leaves - 1.2 * np.abs(houses)) - 0.9
 
 
 _STRUCTURES = dict(zip(BACKGROUNDS, (_studio, _wall, _interior, _outdoors), strict=True))

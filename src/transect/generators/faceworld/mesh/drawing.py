@@ -31,10 +31,13 @@ _ABOVE = np.float32(0.3)
 """How much nearer a hat counts than it is, so that no hair comes through."""
 _SHADOW = 200
 _SHADOW_VIEW, _BIAS = 6.0, 0.05
+_CASTING = np.isin(np.arange(12), (shading.SKIN, shading.HAT, shading.FACE_MASK, shading.GARMENT))
+"""Parts that cast shadows through the lamp's picture."""
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 """What a camera's white balance leaves of a warm light, as in most portraits: it discounts most of it."""
 _SPREAD = 4
-_BEFORE = 0.12
+_BEFORE = np.float32(0.16)
+"""How much nearer clothes count than they are beside skin, and farther beside hair."""
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
 
 
@@ -122,7 +125,7 @@ def _scene(p: Values, head: Head, cloths: bytes, seed: int) -> Scene:
         mask = worn.face_mask(head.rest, int(p["face_mask"]), seed)
         scene = _wearing(scene, mask, shading.FACE_MASK, 0.0, head.pose)
     if p["earrings"] > 0:
-        scene = _wearing(scene, worn.earrings(head.rest), shading.EARRING, 0.8, head.pose)
+        scene = _wearing(scene, worn.earrings(head.rest, seed), shading.EARRING, 0.8, head.pose)
     return scene
 
 
@@ -150,12 +153,14 @@ def _carried(points: Float[np.ndarray, "n 3"], pose: Pose) -> Float[np.ndarray, 
 
 def _columns(scene: Scene, first: int = 0) -> Float[np.ndarray, "w 21"]:
     """Columns of a scene's vertices from one on, as shading.shade wants them, of what is worn in full light."""
-    found = np.zeros((len(scene.rest), 21), np.float32)
-    found[:, : shading.LIGHT] = np.concatenate([scene.rest, scene.normals, scene.posed], 1)
+    found = np.zeros((len(scene.rest) - first, 21), np.float32)
+    for column, of in ((shading.REST, scene.rest), (shading.NORMAL, scene.normals), (shading.POSED, scene.posed)):
+        found[:, column : column + 3] = of[first:]
     found[:, shading.LIGHT : shading.ALBEDO], found[:, 19:] = 1, 1
-    own = len(found) - len(scene.albedo)
-    found[own:, shading.ALBEDO : shading.SURFACE], found[own:, shading.SURFACE] = scene.albedo, scene.gloss
-    return found[first:]
+    own = min(len(scene.albedo), len(found))
+    found[-own:, shading.ALBEDO : shading.SURFACE] = scene.albedo[-own:]
+    found[-own:, shading.SURFACE] = scene.gloss[-own:]
+    return found
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -165,21 +170,17 @@ def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes) -> tuple[np.ndarray
     lamp: the axes of its picture: across, up and towards it.
     """
     held, count, axes = asset(), len(head.rest), np.frombuffer(lamp, np.float32).reshape(3, 3)
-    casting = np.isin(scene.parts, (shading.SKIN, shading.HAT, shading.FACE_MASK, shading.GARMENT))
-    at, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[casting]), axes)
-    spread = np.empty(len(at), np.float32)
-    read_shadow(at[:count], depth, _BIAS, spread[:count])
-    read_shadow(at[count:], depth, 3 * _BIAS, spread[count:])
-    left, seen, found = np.ones_like(spread), np.ones_like(spread), _columns(scene)
-    left[:count], sky_left = hair.shade(axes[2], head.posed, head.rest)
-    spread[:count] *= left[:count]
-    shading.spread(spread[:count], held.starts, held.near, _SPREAD)
-    hollow = np.exp(-np.clip(0.8 * head.hollow, -0.12, 1.5))
-    seen[:count] = np.clip(held.sky, 0.02, 1) * hollow * sky_left * scene.beside
+    at, depth = _from_lamp(scene.posed, np.ascontiguousarray(scene.faces[_CASTING[scene.parts]]), axes)
+    spread, found = np.empty(count, np.float32), _columns(scene)
+    read_shadow(at[:count], depth, _BIAS, spread)
+    left, sky_left = hair.shade(axes[2], head.posed, head.rest)
+    spread *= left
+    shading.spread(spread, held.starts, held.near, _SPREAD)
+    seen = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(0.8 * head.hollow, -0.12, 1.5)) * sky_left * scene.beside
     # What comes out of hollows has met skin more often, and is redder.
-    found[:, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.90, 1.04, 1.07], np.float32)
+    found[:count, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.90, 1.04, 1.07], np.float32)
     found[:count, : shading.NORMAL] = held.mean
-    found[:, 16], found[:, 19], found[:, 20] = spread, np.minimum(seen, 1), left
+    found[:count, 16], found[:count, 19], found[:count, 20] = spread, np.minimum(seen, 1), left
     return depth, found
 
 
@@ -269,13 +270,12 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, head.rest)
-        full = _wearing(scene, frame, shading.FRAME, 0.12, head.pose)
+        full = _wearing(scene, frame, shading.FRAME, 0.05 if worn.of_horn(p) else 0.25, head.pose)
         behind, left = worn.shade_of_spectacles(p, head.rest, lamp[0] @ head.pose.rotation)
         vertices[behind, shading.LIGHT : shading.ALBEDO] *= left[:, 1:]
         vertices[behind[:, None], [16, 20]] *= left[:, :1]
-        added, lit = _columns(full, len(vertices)), np.empty(len(frame.points), np.float32)
-        read_shadow(_at_lamp(full.posed[len(vertices) :], axes), shadow, 3 * _BIAS, lit)
-        added[:, shading.LIGHT : shading.ALBEDO], added[:, 16] = ambient_of(p, full.normals[len(vertices) :]), lit
+        added = _columns(full, len(vertices))
+        added[:, shading.LIGHT : shading.ALBEDO] = ambient_of(p, full.normals[len(vertices) :])
         vertices = np.concatenate([vertices, added])
     buffers, solid = _rasterized(scene, full, head.pose, size)
     picture, label = np.empty((size, size, 3), np.float32), np.zeros((size, size), np.uint8)
@@ -288,7 +288,7 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     masked = label == shading.MASKED if p["face_mask"] > 0 else None
     hair.paint(p, lamp[0], colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label, masked)
     lenses = _draw_lenses(p, lens, head.pose, buffers, picture)
-    depth = buffers.depth - _ABOVE * (label == shading.HEADWEAR)
+    depth = buffers.depth - _ABOVE * (label == shading.HEADWEAR) + _BEFORE * (label == shading.CLOTH)
     return Drawing(picture, label, lenses, buffers.nearest, depth)
 
 
@@ -299,8 +299,6 @@ def _rasterized(scene: Scene, full: Scene, pose: Pose, size: int) -> tuple[Buffe
     """
     kept, covered = _without_frames(scene, pose, size)
     solid, first = kept.depth.copy(), len(scene.faces)
-    clothed = (scene.parts == shading.GARMENT)[kept.nearest] & (kept.nearest >= 0)
-    solid[clothed] -= np.float32(2 * _BEFORE)  # hair lies on them
     if covered is not None:
         solid[covered] += _ABOVE
     if first == len(full.faces):
@@ -319,8 +317,10 @@ def _without_frames(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Bool[
     buffers, hat = Buffers.empty(size), scene.parts == shading.HAT
     screen, clothes = pose.project(scene.posed, size), scene.faces[scene.parts == shading.GARMENT]
     # Clothes do not turn with the neck: what of it would come through them stays behind.
-    screen[clothes.min() : clothes.max() + 1, 2] += np.float32(_BEFORE)
+    screen[clothes.min() : clothes.max() + 1, 2] += _BEFORE
     rasterize(screen, scene.faces, *buffers)
+    clothed = (scene.parts == shading.GARMENT)[buffers.nearest] & (buffers.nearest >= 0)
+    buffers.depth[clothed] -= 2 * _BEFORE  # hair lies on them
     return buffers, hat[buffers.nearest] & (buffers.nearest >= 0) if hat.any() else None
 
 
@@ -385,11 +385,11 @@ def _draw_lenses(
     rasterize(pose.project(pose.turn(lens.points), len(picture)), lens.faces, *found)
     seen = found.nearest >= 0
     passed = np.array(_CLEAR.get(GLASSES[int(p["glasses"])], (0.92, 0.93, 0.92)), np.float32)
-    corners, weights = lens.faces[found.nearest[seen]], found.weights[seen]
-    every = np.concatenate([weights, 1 - weights.sum(1, keepdims=True)], 1)
-    x, y = (lens.points[corners, :2] * every[..., None]).sum(1).T
-    x = x - np.float32(0.52) * np.sign(x)
-    window = np.exp(-(((x - 0.5 * y + 0.10) / 0.09) ** 4) - ((y - 0.06) / 0.13) ** 4)
-    mirrored = 0.004 + 0.007 * np.clip(2.5 * y + 0.4, 0, 1) + 0.020 * window
-    picture[seen] = picture[seen] * passed + (mirrored[:, None] * _LIGHT_COLOR).astype(np.float32)
+    weights, (a, b, c) = found.weights[seen], lens.faces[found.nearest[seen]].T
+    (x, y), (u, v) = lens.points[:, :2].T, weights.T
+    x, y = (u * of[a] + v * of[b] + (1 - u - v) * of[c] for of in (x - np.float32(0.52) * np.sign(x), y))
+    aside, above = (10 * x - 5 * y + 1) ** 2, (7 * y - np.float32(0.4)) ** 2
+    window = np.clip(2 - aside * aside - above * above, 0, 1)
+    mirrored = np.float32(0.004) + np.float32(0.007) * np.clip(np.float32(2.5) * y + np.float32(0.4), 0, 1)
+    picture[seen] = picture[seen] * passed + (mirrored + np.float32(0.018) * window)[:, None] * _LIGHT_COLOR
     return seen

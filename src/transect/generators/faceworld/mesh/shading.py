@@ -214,9 +214,9 @@ def _shade_other(
         lobe *= lobe
     weave = one
     if part == 7:  # cloth, paler where it turns away: its fibers catch the light
-        across, down = np.float32(150) * (at[0] + half * at[2]), np.float32(150) * (at[1] - np.float32(0.3) * at[2])
-        raised = np.float32(fine[int(down * half) & mask, int(across * half) & mask, 2])
-        weave = one + np.float32(0.03) * (np.sin(across + down) + np.sin(across - down)) + np.float32(0.015) * _STEP * raised
+        i = int((at[0] + half * at[2]) * np.float32(330)) & mask
+        j = int((at[1] - np.float32(0.3) * at[2]) * np.float32(330)) & mask
+        weave = one + np.float32(0.035) * _STEP * np.float32(np.int32(fine[j, i, 0]) + np.int32(fine[j, i, 2]))
         edge = _square(one - min(one, max(zero, at[5])))
         weave += np.float32(0.35) * edge * edge
     if part == 10:  # finer cloth
@@ -253,6 +253,8 @@ def _shade_clothes(
     share, pattern = zero, int(cloth[2, 2])
     if pattern and at[15] > half:
         share = half + half * np.tanh(four * np.sin(ry * np.float32(19)))
+        if pattern == 1 and cloth[2, 1] == 2:  # pinstripes
+            share = np.float32(0.5) * _bump(np.sin(rx * np.float32(14)) * np.float32(4.5))
         if pattern == 2:
             share = half * (share + half + half * np.tanh(four * np.sin(rx * np.float32(19))))
     direct = max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit

@@ -51,10 +51,10 @@ VIEW = 4.8
 """Width of the picture at the eyes, in distances between the eyes, from distance 1."""
 FAR = 24.0
 """How far the camera is then: about 1.5 m."""
-CENTER = -0.05
+CENTER = -0.20
 """Height of the picture's middle."""
 PIVOT = np.array([0.0, -0.35, -1.2], np.float32)
-NECK = np.array([-2.45, 0.24], np.float32)
+NECK = np.array([-2.30, 0.20], np.float32)
 """Around which the head turns; the neck follows less, the shoulders not at all: height and
 softness of the bend."""
 

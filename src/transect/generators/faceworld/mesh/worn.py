@@ -78,7 +78,8 @@ def _body() -> tuple[Int32[np.ndarray, " n"], Float[np.ndarray, "f n"]]:
 
 def _features(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n f"]:
     x, y, z = points[:, 0], np.clip(points[:, 1], -3.3, None) + 2.6, points[:, 2]
-    return np.stack([np.ones_like(x), x, points[:, 1], z, x * y, z * y, y * y], 1)
+    wide = np.minimum(np.abs(x), 2.4)
+    return np.stack([np.ones_like(x), x, points[:, 1], z, x * y, z * y, y * y, wide, wide * wide, wide * y, x * z], 1)
 
 
 @functools.cache
@@ -86,7 +87,7 @@ def covered(name: str) -> Bool[np.ndarray, " f"]:
     """Faces of the head that a garment hides: they need not be drawn, and cannot show through."""
     (points, mean), (faces, parts) = ((of - _CHEST for of in (asset().worn[name].points, asset().mean)), solid_faces())
     near, far = (of / np.linalg.norm(of, axis=1, keepdims=True) for of in (points, mean))
-    above = far + np.array([0, 0.13, 0])
+    above = far + np.array([0, 0.10, 0])
     above /= np.linalg.norm(above, axis=1, keepdims=True)
     away = np.maximum(*(cKDTree(near).query(of)[0] for of in (far, above)))
     hidden = (away < 0.06 + 0.3 * np.clip(np.arccos(far[:, 1]) - 1, 0, 1)) & (mean[:, 1] < 1.7)
@@ -118,14 +119,16 @@ def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed:
     turn = np.arange(_RIM) / _RIM * 2 * np.pi
     wide, deep = (np.sign(wave) * np.abs(wave) ** 0.6 for wave in (np.cos(turn), np.sin(turn)))
     ring = wide[:, None] * across[:, None] * half[0] + deep[:, None] * depth[:, None] * half[1]
-    points = (path[:, None] + ring).reshape(-1, 3)
-    row, column = (
-        part.ravel() for part in np.meshgrid(np.arange(len(path) - (not closed)), np.arange(_RIM), indexing="ij")
-    )
-    after, beside = (row + 1) % len(path), (column + 1) % _RIM
+    return (path[:, None] + ring).reshape(-1, 3), _bar(len(path), closed)
+
+
+@functools.cache
+def _bar(length: int, closed: bool) -> np.ndarray:
+    """Triangles of a bar along so many points."""
+    row, column = (part.ravel() for part in np.meshgrid(np.arange(length - (not closed)), np.arange(_RIM), indexing="ij"))
+    after, beside = (row + 1) % length, (column + 1) % _RIM
     a, b, c, d = row * _RIM + column, row * _RIM + beside, after * _RIM + column, after * _RIM + beside
-    faces = np.concatenate([np.stack([a, b, c], 1), np.stack([b, d, c], 1)])
-    return points, outwards(points, faces)
+    return np.concatenate([np.stack([c, b, a], 1), np.stack([c, d, b], 1)])
 
 
 def _cross(a: Float[np.ndarray, "n 3"], b: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
@@ -162,15 +165,19 @@ def _before(rest: Float[np.ndarray, "v 3"]) -> Float[np.ndarray, " 3"]:
     return np.array([0, 0, max(0.34, float(rest[_before_lenses(), 2].max()) + 0.09)])
 
 
+def of_horn(p: Values) -> bool:
+    """Whether the frame is of horn, not wire."""
+    return GLASSES[int(p["glasses"])] in ("thick frame", "dark")
+
+
 def _halves(p: Values) -> Float[np.ndarray, " 2"]:
     """Half the width and depth of the frame's bars: of horn, or of wire."""
-    return np.array([0.032, 0.034]) if GLASSES[int(p["glasses"])] in ("thick frame", "dark") else np.array([0.012, 0.014])
+    return np.array([0.032, 0.034]) if of_horn(p) else np.array([0.012, 0.014])
 
 
 def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]:
     """Frames and lenses before the eyes, on the bridge of the nose and over the ears."""
-    half, front = _halves(p), _before(rest)
-    thick = half[0] > 0.02
+    half, front, thick = _halves(p), _before(rest), of_horn(p)
     bars, lenses = [], []
     for number, side in enumerate((1.0, -1.0)):
         edge = _outline(p, side) + front
@@ -199,20 +206,20 @@ def shade_of_spectacles(
     """Vertices behind glasses, and the shares of the key light and the surroundings' that these leave.
 
     towards: the lamp, from the head. Bars are thinner than a point of the lamp's picture of depths, so their shade is
-    found from distances on the glasses' plane, softer the farther the skin lies behind it.
+    found on the glasses' plane, softer the farther the skin lies behind it.
     """
     near, front, wide = _shaded(), _before(rest), _halves(p)[0]
-    at = rest[near]
+    at, square = rest[near], p["squareness"]
     far = np.clip(front[2] - at[:, 2], 0, 1.2)
-    outlines = [_outline(p, side)[:, :2] for side in (1.0, -1.0)]
-    tint = {"tinted": 0.45, "dark": 0.12}.get(GLASSES[int(p["glasses"])], 0.92)
+    tint = {"tinted": 0.85, "dark": 0.6}.get(GLASSES[int(p["glasses"])], 0.95)
     shares = []
     for slope, soft in ((towards[:2] / max(float(towards[2]), 0.35), 0.10), (np.zeros(2), 0.45)):
-        on = at[:, :2] + slope * far[:, None]
+        x = np.abs(np.abs(at[:, 0] + slope[0] * far) - 0.52) / 0.405
+        y = np.abs(at[:, 1] + slope[1] * far + 0.06) / (0.33 - 0.06 * square)
+        power = 2 / (1 - 0.42 * square)
+        size = (x**power + y**power) ** (1 / power)  # 1 at the edge of a lens, by _outline
         width = 1.3 * wide + 0.02 + soft * far
-        away = np.min([np.linalg.norm(on[:, None] - edge, axis=2).min(1) for edge in outlines], axis=0)
-        bar = np.minimum(1.6 * wide / width, 0.85) * np.exp(-((away / width) ** 2))
-        size = np.linalg.norm((np.abs(on) - [0.52, -0.06]) / [0.41, 0.31], axis=1)
+        bar = np.minimum(2.1 * wide / width, 0.85) * np.exp(-((0.33 * (size - 1) / width) ** 2))
         shares.append((1 - bar) * (1 - (1 - tint) * np.clip((1.05 - size) / 0.12 + 0.5, 0, 1)))
     return near, np.stack(shares, 1).astype(np.float32)
 
@@ -229,8 +236,8 @@ def _through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
     return np.stack([np.interp(share, np.arange(len(knots)), knots[:, axis]) for axis in range(3)], 1)
 
 
-_HORN = np.array([[0.012, 0.012, 0.013], [0.014, 0.016, 0.028], [0.055, 0.026, 0.012], [0.030, 0.013, 0.008]])
-_WIRE = np.array([[0.020, 0.020, 0.021], [0.17, 0.17, 0.175], [0.24, 0.16, 0.075], [0.07, 0.068, 0.066]])
+_HORN = np.array([[0.007, 0.007, 0.008], [0.007, 0.009, 0.016], [0.045, 0.020, 0.009], [0.018, 0.008, 0.005]])
+_WIRE = np.array([[0.015, 0.015, 0.016], [0.11, 0.11, 0.115], [0.13, 0.085, 0.038], [0.045, 0.044, 0.043]])
 """Black, navy, tortoise and brown horn; black, silver, golden and gunmetal wire."""
 
 
@@ -253,7 +260,7 @@ def _lens(outlines: list[Float[np.ndarray, "n 3"]]) -> Piece:
     return _joined([(points, both) for points in outlines], np.zeros(3, np.float32))
 
 
-_BLUE = np.array([0.30, 0.45, 0.53])
+_BLUE = np.array([0.26, 0.39, 0.46])
 """Reflectance of blue nonwoven cloth, linear RGB."""
 _CLOTHS = np.array(
     [[0.02, 0.02, 0.022], [0.03, 0.04, 0.09], [0.52, 0.51, 0.48], [0.20, 0.20, 0.21], [0.28, 0.05, 0.05]]
@@ -421,8 +428,26 @@ def _ball() -> tuple[np.ndarray, np.ndarray]:
     return points, outwards(points, faces)
 
 
-def earrings(rest: Float[np.ndarray, "v 3"]) -> Piece:
-    """A golden ball at each ear's lobe."""
-    points, faces = _ball()
-    at = rest[_vertices(_LOBES)] + np.array([[0.03, -0.10, 0.05], [-0.03, -0.10, 0.05]])
-    return _joined([(0.075 * points + place, faces) for place in at], np.array([0.55, 0.40, 0.16], np.float32))
+_METALS = np.array([[0.55, 0.40, 0.16], [0.45, 0.45, 0.46], [0.62, 0.58, 0.52]], np.float32)
+"""Gold, silver and pearl."""
+
+
+def earrings(rest: Float[np.ndarray, "v 3"], seed: int = 0) -> Piece:
+    """A stud, a ball on a hook or a ring at each ear's lobe, by the seed."""
+    draws = np.random.Generator(np.random.Philox(key=[seed, 15])).random(2)
+    kind, color = int(draws[0] * 3), _METALS[int(draws[1] * 3) if draws[0] < 2 / 3 else int(draws[1] * 2)]
+    parts, (ball, faces) = [], _ball()
+    for number, at in enumerate(rest[_vertices(_LOBES)]):
+        side = 1 - 2 * number
+        lobe = at + np.array([0.02 * side, -0.03, 0.05])
+        if kind == 0:
+            parts.append((0.05 * ball + lobe, faces))
+        elif kind == 1:
+            parts.append((0.07 * ball + lobe - [0, 0.21, 0], faces))
+            hook = np.array([[-0.01 * side, 0.02, -0.02], [0.01 * side, 0.01, 0.02], [0, -0.10, 0.01], [0, -0.16, 0]])
+            parts.append(_tube(_through(lobe + hook), np.array([0.009, 0.009]), False))
+        else:
+            turn = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+            ring = np.stack([0.4 * side * np.sin(turn), np.cos(turn) - 1, np.sin(turn)], 1) * (0.13 + 0.10 * draws[1])
+            parts.append(_tube(lobe + ring, np.array([0.017, 0.017]), True))
+    return _joined(parts, color)
