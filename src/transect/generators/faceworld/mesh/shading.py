@@ -341,13 +341,13 @@ def _wrinkle(  # noqa: C901
             ox, oy = (side - np.float32(0.315)) / np.float32(0.030), (ry + np.float32(0.74)) / np.float32(0.085)
             hole += np.float32(0.22) * _bump(ox) * _bump(oy)
             path = np.float32(0.30) - np.float32(0.42) * (ry + np.float32(0.72))
-            ox, oy = (side - path) / np.float32(0.045), (ry + np.float32(0.93)) / np.float32(0.20)
+            ox, oy = (side - path) / np.float32(0.055), (ry + np.float32(0.93)) / np.float32(0.20)
             line = _bump(ox)
             if line > 0:
                 line *= _bump(oy) * (np.float32(0.10) + np.float32(0.55) * old + np.float32(0.25) * smile)
                 fold = line * ox
-                gx -= np.float32(0.9) * (fold if rx > 0 else -fold)
-                hole += np.float32(0.22) * line
+                gx -= np.float32(0.8) * (fold if rx > 0 else -fold)
+                hole += np.float32(0.32) * line
         elif ry > zero and ry < np.float32(0.3):
             ox = (side - np.float32(0.52)) / np.float32(0.20)
             oy = (ry - np.float32(0.135) + np.float32(0.05) * ox * ox) / np.float32(0.016)
