@@ -106,8 +106,13 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     flush = flush + 0.22 * p["makeup"] * zone.cheek
     blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (1.22 - 0.27 * pale**2))
     shade = 1 + 0.03 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
-    shade = shade - (0.23 + 0.10 * p["old"] - 0.24 * p["face_shape"]) * zone.under_eye
-    shade = shade * (1 - (0.24 + 0.10 * pale) * zone.socket) * (1 - (0.62 - 0.34 * p["face_shape"] + 0.25 * p["makeup"]) * zone.rim) * (1 - 0.10 * zone.lid)
+    shade = shade - (0.19 + 0.10 * p["old"] - 0.22 * p["face_shape"]) * zone.under_eye
+    shade = (
+        shade
+        * (1 - (0.24 + 0.10 * pale) * zone.socket)
+        * (1 - (0.62 - 0.34 * p["face_shape"] + 0.25 * p["makeup"]) * zone.rim)
+        * (1 - 0.10 * zone.lid)
+    )
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.15 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
@@ -140,7 +145,7 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
     white = min(0.18 + 0.82 * p["sclera"], 1.0)
     color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
-    color[vertices_of(TONGUE)] = np.array([0.14, 0.043, 0.04]) * white
+    color[vertices_of(TONGUE)] = np.array([0.10, 0.032, 0.03]) * white
     color[vertices_of(LASH)] = 0.01
     return color
 

@@ -230,8 +230,12 @@ def _shade_other(
         root += np.float32(0.03) * beside * beside
         gum = min(one, max(zero, root * np.float32(60)))
         weave = one - np.float32(0.22) * beside * beside - np.float32(0.35) * _bump((one - beside) / np.float32(0.10))
-        weave *= (np.float32(0.96) + np.float32(0.05) * np.sin(number * np.float32(2.4))) * (half + half * max(zero, at[5]))
-        weave *= one - np.float32(0.55) * np.exp(-below * np.float32(36)) - np.float32(0.2) * _bump(root * np.float32(20))
+        weave *= (np.float32(0.96) + np.float32(0.05) * np.sin(number * np.float32(2.4))) * (
+            half + half * max(zero, at[5])
+        )
+        weave *= (
+            one - np.float32(0.42) * np.exp(-below * np.float32(30)) - np.float32(0.2) * _bump(root * np.float32(20))
+        )
     direct = max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit if part > 6 else zero
     shine = at[15] * lobe * (lit if part > 6 else at[19])
     for k in range(3):
@@ -363,7 +367,7 @@ def _shade_skin(
     lamp: Float[np.ndarray, "10 3"], look: Float[np.ndarray, " 8"], fine: Int8[np.ndarray, "d d 3"],
     relief: Float[np.ndarray, " 6"], lines: Float[np.ndarray, " 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
-    """Skin and lips. places: at rest and on the unrolled skin, over which relief is averaged; relief, lines: room for them."""
+    """Skin and lips. places: at rest and unrolled, over which relief is averaged; relief, lines: room for them."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
     _find_relief(places, fine, relief)
     for k in range(3):
@@ -385,7 +389,7 @@ def _shade_skin(
     narrow = wide * wide * wide
     turned = _square(one - min(one, max(zero, nz)))
     edge = gloss * (np.float32(0.035) + np.float32(0.45) * turned * turned * turned)
-    shine = edge * lit * seen * (np.float32(1.2) * narrow + wide)
+    shine = edge * lit * seen * (np.float32(2.4) * narrow + np.float32(0.8) * wide)
     behind = max(zero, bx * lamp[3, 0] + by * lamp[3, 1] + bz * lamp[3, 2])
     sky = edge * seen * np.float32(0.22) * max(zero, np.float32(0.45) + np.float32(0.55) * by)
     sky = (sky + edge * np.float32(1.5) * behind * lamp[4, 1]) / max(at[10], np.float32(0.05))
