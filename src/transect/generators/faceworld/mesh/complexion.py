@@ -57,7 +57,7 @@ def zones() -> Zones:
     lash = held.mean[vertices_of(LASH)]  # mostly the upper lid's
     skin = vertices_of(SKIN)
     rim = np.zeros(len(held.mean))
-    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2)) * np.where(y[skin] > -0.02, 1, 0.15)
+    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2)) * np.where(y[skin] > -0.02, 1, 0.35)
     return Zones(
         near(0.66, -0.62, 0.32, 0.28, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.21, 0.23, 0.11, -0.3),
         near(0.50, 0.14, 0.28, 0.12, -0.5), near(0, 0.8, 0.55, 0.40, -0.3), scalp.astype(np.float32),
@@ -102,21 +102,26 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
     blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
-    evened = 1 - 0.38 * p["makeup"]
+    evened = 1 - 0.32 * p["makeup"]
     flush = 0.72 + 0.10 * blotched + 0.60 * zone.cheek + 0.60 * zone.nose + 0.35 * zone.ears + 0.30 * zone.socket
     flush = evened * (flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose))
-    flush = flush + 0.15 * p["makeup"] * zone.cheek
+    flush = flush + 0.22 * p["makeup"] * zone.cheek
     blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (1.22 - 0.27 * pale**2))
     shade = 1 + 0.03 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
-    shade = shade - (0.20 + 0.10 * p["old"] - 0.18 * p["face_shape"]) * zone.under_eye
-    shade = shade * (1 - (0.24 + 0.10 * pale) * zone.socket) * (1 - (0.58 - 0.20 * p["face_shape"] + 0.2 * p["makeup"]) * zone.rim) * (1 - 0.10 * zone.lid)
+    shade = shade - (0.19 + 0.10 * p["old"] - 0.22 * p["face_shape"]) * zone.under_eye
+    shade = (
+        shade
+        * (1 - (0.24 + 0.10 * pale) * zone.socket)
+        * (1 - (0.62 - 0.34 * p["face_shape"] + 0.25 * p["makeup"]) * zone.rim)
+        * (1 - 0.10 * zone.lid)
+    )
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.15 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
     color = skin * shade[:, None] * blood * np.exp(-spots[:, None] * np.array([0.5, 0.9, 1.1]))
     # The shadow of a shaven beard.
-    shaven = 0.16 * np.clip(p["face_shape"] - 0.4, 0, 1) * zone.beard
-    color = color * np.exp(-shaven[:, None] * np.array([1.3, 1.0, 0.75]))
+    shaven = 0.42 * np.clip(p["face_shape"] - 0.35, 0, 1) * zone.beard
+    color = color * np.exp(-shaven[:, None] * np.array([1.1, 1.0, 0.85]))
     shadow = 0.75 * p["makeup"] * zone.lid
     color = color * np.exp(-shadow[:, None] * np.array([0.9, 1.2, 1.0]))
     grown = (p["hair_style"] > 0) * (
@@ -136,13 +141,13 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
     bare = skin * (np.array([0.53, 0.265, 0.285]) + (1 - pale) * np.array([-0.02, 0.07, 0.07])) + np.array(
         [0.008, 0.002, 0.003]
     )
-    painted = np.array([0.26, 0.025, 0.045]) * (0.45 + 0.55 * p["sclera"])
+    painted = np.array([0.24, 0.030, 0.045]) * (0.22 + 0.78 * p["sclera"])
     lips = bare + (painted - bare) * 0.85 * p["lipstick"]
     color = color + (lips - color) * (0.95 * zone.lips)[:, None]
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
     white = min(0.18 + 0.82 * p["sclera"], 1.0)
     color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
-    color[vertices_of(TONGUE)] = np.array([0.17, 0.055, 0.05]) * white
+    color[vertices_of(TONGUE)] = np.array([0.10, 0.032, 0.03]) * white
     color[vertices_of(LASH)] = 0.01
     return color
 

@@ -202,13 +202,13 @@ def _vertices(
     found[:count, [15, 17, 18]] = skin_surface(p)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
-        light[eye] = ambient[eye].mean(0) * 0.75
+        light[eye] = ambient[eye].mean(0) * (0.68 + 0.2 * p["face_shape"])  # long lashes shade it
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
     side, ahead = np.abs(head.rest[teeth, 0]), head.rest[teeth, 2]
     corner = np.abs(head.rest[:, 0][asset().regions["lips"] > 0.5]).max()
-    entering = np.clip((ahead - ahead.min()) / 0.75, 0, 1) ** 2 * np.clip(3.1 - 4 * side / corner, 0.03, 1)
+    entering = np.clip((ahead - ahead.min()) / 1.2, 0, 1) ** 2 * np.clip(3.1 - 4 * side / corner, 0.03, 1)
     inside = head.pose.rotation[:, 2]
-    light[teeth] = 3.1 * (ambient_of(p, np.array([inside])) + key) * entering[:, None]
+    light[teeth] = 2.5 * (ambient_of(p, np.array([inside])) + key) * entering[:, None]
     found[teeth, 19] = entering
     return found
 

@@ -231,8 +231,12 @@ def _shade_other(
         root += np.float32(0.03) * beside * beside
         gum = min(one, max(zero, root * np.float32(60)))
         weave = one - np.float32(0.22) * beside * beside - np.float32(0.35) * _bump((one - beside) / np.float32(0.10))
-        weave *= (np.float32(0.96) + np.float32(0.05) * np.sin(number * np.float32(2.4))) * (half + half * max(zero, at[5]))
-        weave *= one - np.float32(0.55) * np.exp(-below * np.float32(36)) - np.float32(0.2) * _bump(root * np.float32(20))
+        weave *= (np.float32(0.96) + np.float32(0.05) * np.sin(number * np.float32(2.4))) * (
+            half + half * max(zero, at[5])
+        )
+        weave *= (
+            one - np.float32(0.42) * np.exp(-below * np.float32(30)) - np.float32(0.2) * _bump(root * np.float32(20))
+        )
     direct = max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit if part > 6 else zero
     shine = at[15] * lobe * (lit if part > 6 else at[19])
     for k in range(3):
@@ -328,13 +332,13 @@ def _wrinkle(  # noqa: C901
             ox, oy = (side - np.float32(0.315)) / np.float32(0.030), (ry + np.float32(0.74)) / np.float32(0.085)
             hole += np.float32(0.22) * _bump(ox) * _bump(oy)
             path = np.float32(0.30) - np.float32(0.42) * (ry + np.float32(0.72))
-            ox, oy = (side - path) / np.float32(0.045), (ry + np.float32(0.93)) / np.float32(0.20)
+            ox, oy = (side - path) / np.float32(0.055), (ry + np.float32(0.93)) / np.float32(0.20)
             line = _bump(ox)
             if line > 0:
                 line *= _bump(oy) * (np.float32(0.10) + np.float32(0.55) * old + np.float32(0.25) * smile)
                 fold = line * ox
-                gx -= np.float32(0.9) * (fold if rx > 0 else -fold)
-                hole += np.float32(0.22) * line
+                gx -= np.float32(0.8) * (fold if rx > 0 else -fold)
+                hole += np.float32(0.32) * line
         elif ry > zero and ry < np.float32(0.3):
             ox = (side - np.float32(0.52)) / np.float32(0.20)
             oy = (ry - np.float32(0.135) + np.float32(0.05) * ox * ox) / np.float32(0.016)
@@ -350,7 +354,7 @@ def _shade_skin(
     lamp: Float[np.ndarray, "10 3"], look: Float[np.ndarray, " 8"], fine: Int8[np.ndarray, "d d 3"],
     relief: Float[np.ndarray, " 6"], lines: Float[np.ndarray, " 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
-    """Skin and lips. places: at rest and on the unrolled skin, over which relief is averaged; relief, lines: room for them."""
+    """Skin and lips. places: at rest and unrolled, over which relief is averaged; relief, lines: room for them."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
     _find_relief(places, fine, relief)
     for k in range(3):
@@ -372,7 +376,7 @@ def _shade_skin(
     narrow = wide * wide * wide
     turned = _square(one - min(one, max(zero, nz)))
     edge = gloss * (np.float32(0.035) + np.float32(0.45) * turned * turned * turned)
-    shine = edge * lit * seen * (np.float32(1.2) * narrow + wide)
+    shine = edge * lit * seen * (np.float32(2.4) * narrow + np.float32(0.8) * wide)
     behind = max(zero, bx * lamp[3, 0] + by * lamp[3, 1] + bz * lamp[3, 2])
     sky = edge * seen * np.float32(0.22) * max(zero, np.float32(0.45) + np.float32(0.55) * by)
     sky = (sky + edge * np.float32(1.5) * behind * lamp[4, 1]) / max(at[10], np.float32(0.05))
