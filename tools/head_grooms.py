@@ -289,12 +289,13 @@ def crop(
     high = np.clip((normal[:, 1] - 0.25) / 0.45, 0, 1) * np.clip((at[:, 1] - 0.9) / 0.3, 0, 1)
     lock = locks(at, 700, draws)
     along = along_skull(roots, way(at, high[:, None]))
-    turn = stray * draws.standard_normal(700)[lock][:, None] * (0.3 + 0.7 * high[:, None])
+    turn = 0.8 * draws.standard_normal(700)[lock] + 0.6 * draws.standard_normal(len(at))
+    turn = stray * turn[:, None] * (0.3 + 0.7 * high[:, None])
     edge = np.clip(hairline(at) / 0.30 + 0.15, 0.25, 1)
     start = along + turn * np.cross(normal, along) + normal * (0.10 + rise * high[:, None])
     length = (sides + (top - sides) * high) * (0.35 + 0.65 * np.maximum(edge, 0.7 * high))
     length *= 1 - 0.35 * high * np.clip((np.abs(at[:, 0]) - 0.45) / 0.4, 0, 1)
-    length *= np.exp(0.12 * draws.standard_normal(700)[lock] + 0.06 * draws.standard_normal(len(at)))
+    length *= np.exp(0.10 * draws.standard_normal(700)[lock] + 0.14 * draws.standard_normal(len(at)))
     layer = draws.random(len(at))
     strands = skin.grow(
         roots, start, length, 8, draws, 0.012 + 0.06 * high * layer, fall, 0.02, None, 0.14 * layer * high, 0.8
@@ -491,12 +492,12 @@ def beard(skin: Skin, draws: Draws) -> Grown:
     at, x = roots.at, roots.at[:, :1]
     mustache = above_lip(at)[:, None]
     lock = locks(at, 500, draws)
-    down = np.array([0, -1.0, 0.10]) - 0.45 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.2)
+    down = np.array([0, -1.0, 0.10]) - 0.30 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.3)
     aside = np.array([0.9, 0, 0]) * np.clip(x / 0.15, -1, 1) + np.array([0, -1.0, 0.0])
     start = np.where(mustache, aside, down) + (0.25 - 0.1 * mustache) * roots.normal
     start = start + 0.10 * draws.standard_normal((500, 3))[lock] + 0.09 * draws.standard_normal(at.shape)
     low = np.clip(0.38 + (-0.85 - at[:, 1]) * 0.60, 0.18, 1.0)
-    low *= 1 - 0.55 * np.clip((np.abs(x[:, 0]) - 0.30) / 0.5, 0, 1)
+    low *= 1 - 0.10 * np.clip((np.abs(x[:, 0]) - 0.30) / 0.5, 0, 1)
     length = 0.34 * np.where(mustache[:, 0], 0.36, low) * np.exp(0.16 * draws.standard_normal(len(at)))
     length *= np.clip(0.30 + beard_density(at), 0.4, 1)
     strands = skin.grow(roots, start, length, 6, draws, 0.012, 0.8, 0.03)

@@ -279,7 +279,7 @@ def facial_hair(p: Values) -> Strands | None:
     grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
     dense = beard_regions(groom.strands[:, 0])[style]
     kept = order("beard") < (0.25 + 0.75 * amount**0.5) * dense
-    edge = dense * np.clip(0.1 + 0.9 * beard_density(groom.strands[:, 0]), 0, 1)
+    edge = dense * np.clip(0.25 + 0.85 * beard_density(groom.strands[:, 0]), 0, 1)
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
     under = (0.0, 0.0, 1, 1.0) if short else (0.55 * amount, 0.04, 2, 0.65)
     width, cover = 0.007 + 0.004 * amount, 0.40 if short else 0.7
