@@ -202,12 +202,12 @@ def _tail(name: str) -> np.ndarray:
 def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"], length: float) -> Strands:
     shine = {"coily": 0.25, "locs": 0.4, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
     made = Strands(name, groom, stretch, spans, 0.65, shine, HAIR)
-    if name == "curly":
-        return made._replace(under=(1.0, 0.05, 4, 0.50))
+    if name in ("curly", "ponytail", "braid", "bun"):
+        return made._replace(under=(1.0, 0.045, 4, 0.55))
     if name == "coily":
         return made._replace(under=(1.0, 0.06, 4, 0.55), tip=0.6)
     if name in ("textured", "parted", "slicked"):
-        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.055, 4, 0.70), cover=0.7)
+        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.045, 4, 0.65), cover=0.7)
     return made
 
 
@@ -230,10 +230,11 @@ def _kept(name: str, p: Values) -> np.ndarray:
 def _fringe(p: Values) -> Strands:
     groom = mirrored("fringe") if p["hair_fall"] < 0 else asset().grooms["fringe"]
     count, points = groom.strands.shape[:2]
-    last = (points - 1) * min(1, 0.40 + 0.60 * p["bangs"])
-    kept = (order("fringe") < 0.35 + 0.9 * p["bangs"]) & _kept("fringe", p)
+    last = (points - 1) * min(1, 0.45 + 0.57 * p["bangs"])
+    kept = (order("fringe") < 0.12 + 1.3 * p["bangs"]) & _kept("fringe", p)
     spans = np.stack([np.zeros(count), np.where(kept, last, 0)], 1).astype(np.float32)
-    return Strands("fringe", groom, np.ones(count), spans, 0.8, 0.9, HAIR)
+    under = (min(1.0, 2 * p["bangs"] - 0.3), 0.05, 4, 0.6)
+    return Strands("fringe", groom, np.ones(count), spans, 0.65, 1.0, HAIR, under=under)
 
 
 def brow_hair(p: Values) -> Strands:
