@@ -214,7 +214,7 @@ def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float, pa
     start = (
         start
         + loose * np.array([0.2, 0.0, 0.9])
-        + (0.40 + 0.60 * high * layer[:, None] + 0.3 * near) * roots.normal
+        + (0.40 + 0.35 * high * layer[:, None] + 0.2 * near) * roots.normal
         + 0.10 * draws.standard_normal((260, 3))[lock]
     )
     length = at[:, 1] + 3.25 + 0.50 * high[:, 0]
@@ -251,7 +251,7 @@ def straight_hair(skin: Skin, draws: Draws) -> Grown:
 
 def wavy_hair(skin: Skin, draws: Draws) -> Grown:
     """Long, with waves that neighbors share."""
-    grown = long_hair(skin, draws, 24, 6400, 0.30, 0.6, 0.10)
+    grown = long_hair(skin, draws, 24, 6400, 0.26, 0.6, 0.10)
     count = grown.lock.max() + 1
     strands = strayed(clumped(grown, 0.50, draws), grown.lock, 0.035, draws)
     phase = 1.3 * grown.roots.at[:, 0] + 0.9 * draws.standard_normal(count)[grown.lock]
@@ -339,12 +339,12 @@ def coily_hair(skin: Skin, draws: Draws) -> Grown:
 
 def locs(skin: Skin, draws: Draws) -> Grown:
     """Ropes that hang from all over the head, each of strands wound around its middle."""
-    paths = off_the_face(long_hair(skin, draws, 24, 330, 0.30, 0.5, 0.30))
+    paths = off_the_face(long_hair(skin, draws, 24, 430, 0.30, 0.5, 0.30))
     side, top = np.abs(paths.strands[..., 0]).max(1), paths.strands[..., 1].max(1)
     paths = paths.take((side < 1.65) & (top < 2.12))
     count = len(paths.lock)
     middle = strayed(paths.strands, np.arange(count), 0.07, draws)
-    lock = np.repeat(np.arange(count), 16)
+    lock = np.repeat(np.arange(count), 13)
     phase, thick = draws.uniform(0, 6.3, len(lock)), 0.055 * np.exp(0.15 * draws.standard_normal(count))[lock]
     wound = curled(middle[lock], thick * draws.uniform(0.7, 1.0, len(lock)), 5.0, phase, 0.12)
     layer = 0.25 + 0.75 * draws.random(len(lock))

@@ -234,7 +234,7 @@ def _fringe(p: Values) -> Strands:
     kept = (order("fringe") < 0.12 + 1.3 * p["bangs"]) & _kept("fringe", p)
     spans = np.stack([np.zeros(count), np.where(kept, last, 0)], 1).astype(np.float32)
     under = (min(1.0, 2 * p["bangs"] - 0.3), 0.05, 4, 0.6)
-    return Strands("fringe", groom, np.ones(count), spans, 0.65, 1.0, HAIR, under=under)
+    return Strands("fringe", groom, np.ones(count), spans, 0.65, 0.6, HAIR, under=under)
 
 
 def brow_hair(p: Values) -> Strands:
@@ -283,5 +283,5 @@ def facial_hair(p: Values) -> Strands | None:
     edge = dense * np.clip(0.25 + 0.85 * beard_density(groom.strands[:, 0]), 0, 1)
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
     under = (0.0, 0.0, 1, 1.0) if short else (0.55 * amount, 0.04, 2, 0.65)
-    width, cover = 0.007 + 0.004 * amount, 0.40 if short else 0.7
+    width, cover = 0.007 + 0.004 * amount, 0.40 if short else 0.5 + 0.2 * amount
     return Strands("beard", groom, grown * (0.3 + 0.7 * edge), spans, cover, 0.35, BEARD, width, 0.15, under)
