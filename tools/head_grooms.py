@@ -136,7 +136,7 @@ class Skin:
 
 def scalp(at: Points) -> Float[np.ndarray, " n"]:
     """How dense hair of the head grows: ever thinner within two fingers' breadth of its border."""
-    return np.clip(0.30 + hairline(at) * 4.5, 0, 1)
+    return np.clip(0.40 + hairline(at) * 5.5, 0, 1)
 
 
 def locks(at: Points, count: int, draws: Draws) -> Int[np.ndarray, " n"]:
@@ -293,7 +293,7 @@ def crop(
     turn = stray * turn[:, None] * (0.3 + 0.7 * high[:, None])
     edge = np.clip(hairline(at) / 0.30 + 0.15, 0.25, 1)
     start = along + turn * np.cross(normal, along) + normal * (0.10 + rise * high[:, None])
-    length = (sides + (top - sides) * high) * (0.35 + 0.65 * np.maximum(edge, 0.7 * high))
+    length = (sides + (top - sides) * high) * (0.50 + 0.50 * np.maximum(edge, 0.7 * high))
     length *= 1 - 0.35 * high * np.clip((np.abs(at[:, 0]) - 0.45) / 0.4, 0, 1)
     length *= np.exp(0.10 * draws.standard_normal(700)[lock] + 0.14 * draws.standard_normal(len(at)))
     layer = draws.random(len(at))
@@ -468,7 +468,7 @@ def brows(skin: Skin, draws: Draws) -> Grown:
 
     def dense(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
-        along = np.interp(x, [0.15, 0.26, 0.40, 0.80, 0.92], [0.25, 0.65, 1.0, 0.9, 0.3])
+        along = np.interp(x, [0.15, 0.22, 0.34, 0.65, 0.80, 0.92], [0.45, 0.95, 1.0, 0.85, 0.65, 0.15])
         return np.clip(np.exp(-1.6 * off(at) ** 2) - 0.08, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.15) * (x < 0.92)
 
     roots = skin.roots(1500, dense, draws)
@@ -478,7 +478,7 @@ def brows(skin: Skin, draws: Draws) -> Grown:
     start = side * np.array([1, 0, -0.25]) * (1 - 0.75 * upright) + np.array([0, 1.0, 0]) * (0.55 * upright + rise)
     start = start - np.array([0, 0.38, 0]) * np.clip(off(roots.at), -1, 1)[:, None] * (1 - upright)
     start = start + 0.13 * draws.standard_normal(roots.at.shape) + 0.22 * roots.normal
-    length = np.interp(x[:, 0], [0.15, 0.5, 0.75, 0.92], [0.075, 0.13, 0.10, 0.06])
+    length = np.interp(x[:, 0], [0.15, 0.5, 0.75, 0.92], [0.090, 0.13, 0.10, 0.06])
     length *= np.exp(0.2 * draws.standard_normal(len(x)))
     strands = skin.grow(roots, start, length, 4, draws, 0.006, 0.0, 0.02)
     return Grown(strands, roots, np.arange(len(x)), draws.random(len(x)))
