@@ -138,7 +138,7 @@ class Skin:
 
 def scalp(at: Points) -> Float[np.ndarray, " n"]:
     """How dense hair of the head grows: ever thinner within two fingers' breadth of its border."""
-    return np.clip(0.30 + hairline(at) * 4.5, 0, 1)
+    return np.clip(0.40 + hairline(at) * 5.5, 0, 1)
 
 
 def locks(at: Points, count: int, draws: Draws) -> Int[np.ndarray, " n"]:
@@ -216,7 +216,7 @@ def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float, pa
     start = (
         start
         + loose * np.array([0.2, 0.0, 0.9])
-        + (0.40 + 0.60 * high * layer[:, None] + 0.3 * near) * roots.normal
+        + (0.40 + 0.35 * high * layer[:, None] + 0.2 * near) * roots.normal
         + 0.10 * draws.standard_normal((260, 3))[lock]
     )
     length = at[:, 1] + 3.25 + 0.50 * high[:, 0]
@@ -253,7 +253,7 @@ def straight_hair(skin: Skin, draws: Draws) -> Grown:
 
 def wavy_hair(skin: Skin, draws: Draws) -> Grown:
     """Long, with waves that neighbors share."""
-    grown = long_hair(skin, draws, 24, 6400, 0.30, 0.6, 0.10)
+    grown = long_hair(skin, draws, 24, 6400, 0.26, 0.6, 0.10)
     count = grown.lock.max() + 1
     strands = strayed(clumped(grown, 0.50, draws), grown.lock, 0.035, draws)
     phase = 1.3 * grown.roots.at[:, 0] + 0.9 * draws.standard_normal(count)[grown.lock]
@@ -291,12 +291,13 @@ def crop(
     high = np.clip((normal[:, 1] - 0.25) / 0.45, 0, 1) * np.clip((at[:, 1] - 0.9) / 0.3, 0, 1)
     lock = locks(at, 700, draws)
     along = along_skull(roots, way(at, high[:, None]))
-    turn = stray * draws.standard_normal(700)[lock][:, None] * (0.3 + 0.7 * high[:, None])
+    turn = 0.8 * draws.standard_normal(700)[lock] + 0.6 * draws.standard_normal(len(at))
+    turn = stray * turn[:, None] * (0.3 + 0.7 * high[:, None])
     edge = np.clip(hairline(at) / 0.30 + 0.15, 0.25, 1)
     start = along + turn * np.cross(normal, along) + normal * (0.10 + rise * high[:, None])
-    length = (sides + (top - sides) * high) * (0.35 + 0.65 * np.maximum(edge, 0.7 * high))
+    length = (sides + (top - sides) * high) * (0.50 + 0.50 * np.maximum(edge, 0.7 * high))
     length *= 1 - 0.35 * high * np.clip((np.abs(at[:, 0]) - 0.45) / 0.4, 0, 1)
-    length *= np.exp(0.12 * draws.standard_normal(700)[lock] + 0.06 * draws.standard_normal(len(at)))
+    length *= np.exp(0.10 * draws.standard_normal(700)[lock] + 0.14 * draws.standard_normal(len(at)))
     layer = draws.random(len(at))
     strands = skin.grow(
         roots, start, length, 8, draws, 0.012 + 0.06 * high * layer, fall, 0.02, None, 0.14 * layer * high, 0.8
@@ -340,12 +341,12 @@ def coily_hair(skin: Skin, draws: Draws) -> Grown:
 
 def locs(skin: Skin, draws: Draws) -> Grown:
     """Ropes that hang from all over the head, each of strands wound around its middle."""
-    paths = off_the_face(long_hair(skin, draws, 24, 330, 0.30, 0.5, 0.30))
+    paths = off_the_face(long_hair(skin, draws, 24, 430, 0.30, 0.5, 0.30))
     side, top = np.abs(paths.strands[..., 0]).max(1), paths.strands[..., 1].max(1)
     paths = paths.take((side < 1.65) & (top < 2.12))
     count = len(paths.lock)
     middle = strayed(paths.strands, np.arange(count), 0.07, draws)
-    lock = np.repeat(np.arange(count), 16)
+    lock = np.repeat(np.arange(count), 13)
     phase, thick = draws.uniform(0, 6.3, len(lock)), 0.055 * np.exp(0.15 * draws.standard_normal(count))[lock]
     wound = curled(middle[lock], thick * draws.uniform(0.7, 1.0, len(lock)), 5.0, phase, 0.12)
     layer = 0.25 + 0.75 * draws.random(len(lock))
@@ -469,7 +470,7 @@ def brows(skin: Skin, draws: Draws) -> Grown:
 
     def dense(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
-        along = np.interp(x, [0.15, 0.26, 0.40, 0.80, 0.92], [0.25, 0.65, 1.0, 0.9, 0.3])
+        along = np.interp(x, [0.15, 0.22, 0.34, 0.65, 0.80, 0.92], [0.45, 0.95, 1.0, 0.85, 0.65, 0.15])
         return np.clip(np.exp(-1.6 * off(at) ** 2) - 0.08, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.15) * (x < 0.92)
 
     roots = skin.roots(1500, dense, draws)
@@ -479,7 +480,7 @@ def brows(skin: Skin, draws: Draws) -> Grown:
     start = side * np.array([1, 0, -0.25]) * (1 - 0.75 * upright) + np.array([0, 1.0, 0]) * (0.55 * upright + rise)
     start = start - np.array([0, 0.38, 0]) * np.clip(off(roots.at), -1, 1)[:, None] * (1 - upright)
     start = start + 0.13 * draws.standard_normal(roots.at.shape) + 0.22 * roots.normal
-    length = np.interp(x[:, 0], [0.15, 0.5, 0.75, 0.92], [0.075, 0.13, 0.10, 0.06])
+    length = np.interp(x[:, 0], [0.15, 0.5, 0.75, 0.92], [0.090, 0.13, 0.10, 0.06])
     length *= np.exp(0.2 * draws.standard_normal(len(x)))
     strands = skin.grow(roots, start, length, 4, draws, 0.006, 0.0, 0.02)
     return Grown(strands, roots, np.arange(len(x)), draws.random(len(x)))
@@ -493,12 +494,12 @@ def beard(skin: Skin, draws: Draws) -> Grown:
     at, x = roots.at, roots.at[:, :1]
     mustache = above_lip(at)[:, None]
     lock = locks(at, 500, draws)
-    down = np.array([0, -1.0, 0.10]) - 0.45 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.2)
+    down = np.array([0, -1.0, 0.10]) - 0.30 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.3)
     aside = np.array([0.9, 0, 0]) * np.clip(x / 0.15, -1, 1) + np.array([0, -1.0, 0.0])
     start = np.where(mustache, aside, down) + (0.25 - 0.1 * mustache) * roots.normal
     start = start + 0.10 * draws.standard_normal((500, 3))[lock] + 0.09 * draws.standard_normal(at.shape)
     low = np.clip(0.38 + (-0.85 - at[:, 1]) * 0.60, 0.18, 1.0)
-    low *= 1 - 0.55 * np.clip((np.abs(x[:, 0]) - 0.30) / 0.5, 0, 1)
+    low *= 1 - 0.10 * np.clip((np.abs(x[:, 0]) - 0.30) / 0.5, 0, 1)
     length = 0.34 * np.where(mustache[:, 0], 0.36, low) * np.exp(0.16 * draws.standard_normal(len(at)))
     length *= np.clip(0.30 + beard_density(at), 0.4, 1)
     strands = skin.grow(roots, start, length, 6, draws, 0.012, 0.8, 0.03)

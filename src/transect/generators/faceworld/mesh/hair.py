@@ -202,12 +202,12 @@ def _tail(name: str) -> np.ndarray:
 def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"], length: float) -> Strands:
     shine = {"coily": 0.25, "locs": 0.4, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
     made = Strands(name, groom, stretch, spans, 0.65, shine, HAIR)
-    if name == "curly":
-        return made._replace(under=(1.0, 0.05, 4, 0.50))
+    if name in ("curly", "ponytail", "braid", "bun"):
+        return made._replace(under=(1.0, 0.045, 4, 0.55))
     if name == "coily":
         return made._replace(under=(1.0, 0.06, 4, 0.55), tip=0.6)
     if name in ("textured", "parted", "slicked"):
-        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.055, 4, 0.70), cover=0.7)
+        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.045, 4, 0.65), cover=0.7)
     return made
 
 
@@ -223,17 +223,18 @@ def _kept(name: str, p: Values) -> np.ndarray:
     early, inside = _rooted(name)
     lost = early * (0.86 + 0.24 * order(name)) > spared(p["baldness"])
     ahead = asset().grooms[name].strands[:, 0, 2] > -0.75
-    high = (inside < 0.055 * (1 + p["hairline"])) & ahead
+    high = (inside - 0.10 * order(name) ** 2 < 0.055 * p["hairline"]) & ahead
     return np.asarray(~lost & ~high) if p["baldness"] > 0 else ~high
 
 
 def _fringe(p: Values) -> Strands:
     groom = mirrored("fringe") if p["hair_fall"] < 0 else asset().grooms["fringe"]
     count, points = groom.strands.shape[:2]
-    last = (points - 1) * min(1, 0.40 + 0.60 * p["bangs"])
-    kept = (order("fringe") < 0.35 + 0.9 * p["bangs"]) & _kept("fringe", p)
+    last = (points - 1) * min(1, 0.45 + 0.57 * p["bangs"])
+    kept = (order("fringe") < 0.12 + 1.3 * p["bangs"]) & _kept("fringe", p)
     spans = np.stack([np.zeros(count), np.where(kept, last, 0)], 1).astype(np.float32)
-    return Strands("fringe", groom, np.ones(count), spans, 0.8, 0.9, HAIR)
+    under = (min(1.0, 2 * p["bangs"] - 0.3), 0.05, 4, 0.6)
+    return Strands("fringe", groom, np.ones(count), spans, 0.65, 0.6, HAIR, under=under)
 
 
 def brow_hair(p: Values) -> Strands:
@@ -243,8 +244,8 @@ def brow_hair(p: Values) -> Strands:
     share = min(max(0.55 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
     spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
     # Hairs at the inner end stand up: shorter there, they do not look like a frown.
-    lying = 0.55 + 0.45 * np.clip((np.abs(groom.strands[:, 0, 0]) - 0.2) / 0.25, 0, 1)
-    return Strands("brows", groom, lying, spans, 0.25, 0.1, BARE, 0.012, 0.1, (0.05, 0.04, 1, 0.6))
+    lying = 0.75 + 0.25 * np.clip((np.abs(groom.strands[:, 0, 0]) - 0.2) / 0.25, 0, 1)
+    return Strands("brows", groom, lying, spans, 0.22, 0.1, BARE, 0.012, 0.1, (0.05, 0.04, 1, 0.6))
 
 
 def lashes(p: Values) -> Strands:
@@ -279,8 +280,8 @@ def facial_hair(p: Values) -> Strands | None:
     grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
     dense = beard_regions(groom.strands[:, 0])[style]
     kept = order("beard") < (0.25 + 0.75 * amount**0.5) * dense
-    edge = dense * np.clip(0.1 + 0.9 * beard_density(groom.strands[:, 0]), 0, 1)
+    edge = dense * np.clip(0.25 + 0.85 * beard_density(groom.strands[:, 0]), 0, 1)
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
     under = (0.0, 0.0, 1, 1.0) if short else (0.55 * amount, 0.04, 2, 0.65)
-    width, cover = 0.007 + 0.004 * amount, 0.40 if short else 0.7
+    width, cover = 0.007 + 0.004 * amount, 0.40 if short else 0.5 + 0.2 * amount
     return Strands("beard", groom, grown * (0.3 + 0.7 * edge), spans, cover, 0.35, BEARD, width, 0.15, under)

@@ -523,12 +523,15 @@ def paint_strands(  # noqa: C901
     """Lines of hair that taper to tips and roots; edges cover the share of a pixel that they do.
 
     look: coverage, bias of depth, width in pixels, label, factor on colors, share of the width at the tip, every which
-    strand is drawn. solid: depth without frames of glasses, which hide what lies behind them and nothing beside them.
+    strand is drawn or, below 0, left out. solid: depth without frames of glasses, which hide what lies behind them and
+    nothing beside them.
     """
     height, width = depth.shape
     one, half = np.float32(1), np.float32(0.5)
     cover, bias, wide, code, dim, tip, every = look[0], look[1], look[2], int(look[3]), look[4], look[5], int(look[6])
-    for s in range(0, screen.shape[0], every):
+    for s in range(0, screen.shape[0], max(every, 1)):
+        if every < 0 and s % -every == 0:
+            continue
         count = counts[s]
         for i in range(count - 1):
             x0, y0, z0 = screen[s, i, 0], screen[s, i, 1], screen[s, i, 2]

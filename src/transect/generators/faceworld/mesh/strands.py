@@ -96,21 +96,23 @@ class Hair:
                 before = solid[under]
                 solid[under] = _NEAREST
             pigment = _pigment(strands.name, color, p).astype(np.float32)
+            shade = _mixture(strands.groom.shade[: len(placed.points)], color)
             colors = np.empty_like(placed.points)
             volume = _NO_VOLUME if own is None or strands.code != HAIR else own
             shaded = volume is not _NO_VOLUME
             passed = 1 - 0.5 * min(1.0, (float(color.mean()) / 0.25) ** 0.5) if shaded else -1.0  # of black hair least
             light_strands(
                 placed.points, placed.screen, placed.counts, solid, _CORNER, volume,
-                passed, _mixture(strands.groom.shade[: len(placed.points)], color), pigment, light, strands.shine, colors,
+                passed, shade, pigment, light, strands.shine, colors,
             )  # fmt: skip
             cover, wide, every, dim = strands.under
             tip = strands.tip
             if cover > 0:
                 look = np.array([cover, -0.03, max(1.5, wide * self.unit), strands.code, dim, 0.0, every], np.float32)
                 paint_strands(placed.screen, colors, placed.counts, look, solid, depth, picture, label)
+            skip = -every if cover > 0 and every > 1 else 1
             width = max(0.8, strands.width * self.unit / placed.kept**0.6)
-            look = np.array([strands.cover, 0.03, width, strands.code, 1.0, tip, 1], np.float32)
+            look = np.array([strands.cover, 0.03, width, strands.code, 1.0, tip, skip], np.float32)
             paint_strands(placed.screen, colors, placed.counts, look, solid, depth, picture, label)
             if under is not None:
                 solid[under] = before
@@ -156,12 +158,13 @@ def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, s
 
 
 def _pigment(name: str, color: Float[np.ndarray, " 3"], p: Values) -> Float[np.ndarray, " 3"]:
-    """Color of strands: lashes are nearly black, and brows are sparse, so that the skin below darkens them."""
+    """Color of strands: lashes are nearly black; the skin below darkens and warms brows, which are sparse."""
     if name == "lashes":
         return np.asarray(0.012 + 0.10 * color)
     if name == "brows":
-        return np.asarray(0.8 * (1 - 0.75 * (p["skin_tone"] - 1) / 9) * color)
-    return np.asarray(0.95 * color + 0.006 if name == "beard" else color / (1 + 0.7 * color))
+        return np.asarray(0.8 * (1 - 0.75 * (p["skin_tone"] - 1) / 9) * color * np.array([1.08, 1.0, 0.90]))
+    dense = color / (1 + 0.7 * color)
+    return np.asarray(0.9 * dense + 0.006 if name == "beard" else dense)
 
 
 def _mixture(shade: Float[np.ndarray, " n"], color: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " n"]:
