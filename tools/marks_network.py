@@ -49,6 +49,7 @@ WANTED: Final = 0.95
 """Share of the kept pictures whose error is below LIMIT."""
 _RARE: Final = {"eyes": 3.0, "mouth": 2.0, "glasses": 3.0, "hat": 1.5}
 """Weights of small masks."""
+_WORN_WEIGHT: Final = 2.0
 _WORN_SHARE: Final = 0.002
 """Least share of a picture that glasses or a hat cover where they are worn."""
 
@@ -93,7 +94,9 @@ def loss_of(answers: Answers, truth: Lesson) -> Tensor:
     one = faces == ONE
     if bool(one.any()):
         worn = torch.stack([masks[one, PARTS.index(name)].mean(dim=(1, 2)) > _WORN_SHARE for name in WORN], dim=1)
-        total = total + functional.binary_cross_entropy_with_logits(answers.worn.float()[one], worn.float())
+        total = total + _WORN_WEIGHT * functional.binary_cross_entropy_with_logits(
+            answers.worn.float()[one], worn.float()
+        )
     if not bool(shown.any()):
         return total
     where = points[shown]

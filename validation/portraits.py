@@ -40,7 +40,7 @@ _WRONGLY: Final = {"glasses": 0.03, "hat": 0.02}
 """By which thresholds are chosen: the share of the others' glasses that is seen, and shares that are wrongly seen."""
 _DIGITS: Final = 1000
 _CHEEKS: Final = ((2, 31, 41), (14, 35, 46))
-_BINS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+_BINS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 _RESAMPLES, _LEVELS = 2000, (2.5, 97.5)
 
 
