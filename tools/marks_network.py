@@ -3,9 +3,10 @@
 Renders FaceWorld's pictures into FOLDER (parts of 250), trains on lessons that are drawn anew for every step, with a
 state every 100 steps, fits the confidence on pictures of their own, measures on held-out subjects, and writes
 marks.safetensors (half precision) and marks.json (settings, confidence and its reliability). `--start built-in` goes on
-from the weights that ship, `--start FILE` from others. A stopped run resumes with the same command. Sources: Loshchilov
-and Hutter 2019, arXiv:1711.05101 (AdamW); Smith and Topin 2018, arXiv:1708.07120 (one cycle); Sun et al. 2018,
-arXiv:1711.08229 (points as means of heat maps).
+from the weights that ship, `--start FILE` from others. A stopped run resumes with the same command. `--figures` adds
+what `transect verify marks` says of the network that ships to OUT/marks.json. Sources: Loshchilov and Hutter 2019,
+arXiv:1711.05101 (AdamW); Smith and Topin 2018, arXiv:1708.07120 (one cycle); Sun et al. 2018, arXiv:1711.08229 (points
+as means of heat maps).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tools.marks_lessons import ONE, Lesson, lesson
 from tools.marks_pictures import PARTS, Lessons, lessons
 from tools.marks_pictures import SIZE as DRAWN
 from transect.errors import BadInput
+from transect.experiment.marks_accuracy import MarksSettings, measure_marks
 from transect.generators.faceworld.world import FaceWorld
 from transect.marks.shipped import IS_WORN, KIND, LIMIT, SIZE, WEIGHTS, WORN, Answers, MarksNetwork, Taught, load, look
 from transect.runs import model_files
@@ -40,6 +42,8 @@ HELD_OUT_SEED: Final = 700_000_000
 FIRST_SEED: Final = 30_000_000
 _STATE_EVERY: Final = 100
 _WARM_UP, _SLOWEST, _CLIP = 0.1, 0.01, 2.0
+_SHOWN: Final = 96
+"""Width of the pictures that the card's figures are of."""
 _BINS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 _FITTED: Final = 256
 """Pictures from which a start's norms get their statistics."""
@@ -330,14 +334,52 @@ def write(network: MarksNetwork, plan: Plan, held_out: Lessons, folder: Path) ->
     write_atomically(folder / "marks.json", json.dumps(figures, indent=1, allow_nan=False).encode() + b"\n")
 
 
+def add_figures(folder: Path, subjects: int = 100) -> None:
+    """Write to the marks.json of the folder what `transect verify marks` says of the network that ships."""
+    figures = measure_marks(MarksSettings(subjects=subjects, image_size=_SHOWN), quiet=True)
+    file, whole, error = folder / "marks.json", figures.groups[0], figures.differences[0]
+    parts = {
+        kind: {p.part: _short(p.value) for p in figures.parts if p.measure == kind} for kind in ("error", "overlap")
+    }
+    stated = {
+        "subjects": subjects,
+        "size": _SHOWN,
+        "pictures": whole.pictures,
+        "left_out": whole.left_out,
+        "errors": parts["error"],
+        "overlaps": parts["overlap"],
+        "tones": [
+            {"tone": group.level, "left_out": group.left_out, **_interval(group.value, group.low, group.high)}
+            for group in figures.groups[1:]
+        ],
+        "darkest_less_lightest": _interval(error.value, error.low, error.high),
+    }
+    content = json.loads(file.read_text(encoding="utf-8")) | {"faceworld": stated}
+    write_atomically(file, json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+def _interval(value: float | None, low: float | None, high: float | None) -> dict[str, float | None]:
+    return {"error": _short(value), "low": _short(low), "high": _short(high)}
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Render, train, fit, write."""
     parser = argparse.ArgumentParser(prog="python -m tools.marks_network", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of pictures, states and result")
     for name, value in asdict(Plan()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
+    parser.add_argument(
+        "--figures", action="store_true", help="only measure the network that ships, into OUT/marks.json"
+    )
     options = vars(parser.parse_args(arguments))
     out, given = options.pop("out"), options.pop("start")
+    if options.pop("figures"):
+        add_figures(out)
+        return
     start = load(WEIGHTS if given == "built-in" else Path(given)) if given else None
     plan = Plan(**options, start=start.sha256 if start else "")
     taught = lessons(out, FIRST_SEED + plan.seed * 10_000_000, plan.images)

@@ -8,7 +8,7 @@ import torch
 
 from tools.marks_hard_cases import hard
 from tools.marks_lessons import NONE, ONE, SEVERAL, _moved, lesson
-from tools.marks_network import Plan, main, train, unfold
+from tools.marks_network import Plan, add_figures, main, train, unfold
 from tools.marks_pictures import PARTS, Lessons, drawn, lessons, subjects
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
@@ -144,3 +144,8 @@ def test_the_command_writes_what_is_loaded(tmp_path):
     assert finder.describe()["sha256"] == figures["sha256"]
     assert len(finder.find(np.zeros((1, 64, 64, 3), dtype=np.uint8))) == 1
     assert len(lessons(tmp_path, 30_000_000, 4, quiet=True)) == 4
+    add_figures(tmp_path, 2)
+    added = json.loads((tmp_path / "marks.json").read_text())
+    assert added["sha256"] == figures["sha256"]
+    assert added["faceworld"]["errors"]["all points"] < 0.1
+    assert [tone["tone"] for tone in added["faceworld"]["tones"]] == ["1", "4", "7", "10"]
