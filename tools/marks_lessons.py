@@ -2,7 +2,7 @@
 
 Everything is drawn from a key, so that a lesson is the same whenever it is made. Geometry moves points and masks with
 the picture; covers hide parts from the masks and leave the points where they are; turned pictures and pictures without
-a face teach it what is no face that it can place.
+a face teach it what is no face that it can place. Faces on which a finder errs are made in `marks_hard_cases`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt8
 from PIL import Image
 
+from tools.marks_hard_cases import hard
 from tools.marks_pictures import PARTS, Lessons
 from transect.marks.shipped import SIZE
 
@@ -28,6 +29,8 @@ _SWAP: Final = np.concatenate([
 """Which point a mirror puts in the place of each."""
 _EMPTY, _TURNED, _TWO = 0.06, 0.03, 0.06
 """Shares of pictures without a face, turned by a quarter or more, and with two faces."""
+_FAR: Final = 0.08
+"""Share of the new backgrounds that show somebody small: the picture is still of one face."""
 _AS_DRAWN: Final = 0.15
 """Share of the pictures of one face that keep FaceWorld's framing, with the face below the middle."""
 _PERSON: Final = 1 << PARTS.index("person")
@@ -80,9 +83,28 @@ def _one(taught: Lessons, row: int, draws: np.random.Generator) -> tuple[np.ndar
         faces = ONE
         if draws.random() > _AS_DRAWN:
             pixels, points, bits = _moved(pixels, points, bits, draws)
+        else:
+            pixels, points, bits = _resized(pixels, points, bits)
         pixels, bits = _behind(taught, pixels, bits, draws)
+        pixels, bits = hard(pixels, points, bits, draws)
     pixels, bits = _covered(pixels, bits, draws)
     return _spoiled(pixels, draws), points / SIZE, bits, faces
+
+
+def _resized(pixels: np.ndarray, points: np.ndarray, bits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As drawn, at the size at which the network looks."""
+    to = {"dsize": (SIZE, SIZE)}
+    small = cv2.resize(np.ascontiguousarray(pixels), interpolation=cv2.INTER_AREA, **to)
+    mask = cv2.resize(np.ascontiguousarray(bits), interpolation=cv2.INTER_NEAREST, **to)
+    return small, points * (SIZE / len(bits)), mask
+
+
+def _wanted(draws: np.random.Generator) -> float:
+    """The longer side of the points' box in sides of the picture, as the finder's looks have it, or any other."""
+    kind = draws.random()
+    if kind < 0.4:
+        return float(draws.uniform(0.48, 0.68))
+    return float(draws.uniform(0.68, 0.92) if kind < 0.68 else np.exp(draws.uniform(np.log(0.28), np.log(0.9))))
 
 
 def _moved(
@@ -90,10 +112,10 @@ def _moved(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Turned, scaled and moved so that the face keeps mostly inside; the picture's edges are repeated beyond it."""
     extent = float(np.ptp(points, axis=0).max()) / len(bits)
-    wanted = draws.uniform(0.48, 0.68) if draws.random() < 0.6 else np.exp(draws.uniform(np.log(0.28), np.log(0.9)))
+    wanted = _wanted(draws)
     scale, angle = wanted / extent * SIZE / len(bits), draws.normal(0, 10)
     free = max(0.06, 0.5 - wanted / 2)
-    central = 0.48 < wanted < 0.68 and draws.random() < 0.6
+    central = wanted > 0.48 and draws.random() < 0.6
     middle = SIZE * (0.5 + free * draws.uniform(-1, 1, 2) * (0.3 if central else 0.9))
     turn = cv2.getRotationMatrix2D((0, 0), angle, scale)
     stretch = np.diag([np.exp(draws.normal(0, 0.06)), 1.0])
@@ -110,9 +132,11 @@ def _moved(
 
 
 def _scene(taught: Lessons, draws: np.random.Generator) -> np.ndarray:
-    """A picture without a face: stripes, blots, noise, or another picture's shuffled blocks."""
+    """A picture without a face: a studio's ground, a texture, blots, or another picture's shuffled blocks."""
     kind = draws.random()
-    if kind < 0.35:
+    if kind < 0.4:
+        return _studio(draws) if kind < 0.2 else _texture(draws)
+    if kind < 0.6:
         row = int(draws.integers(len(taught)))
         picture, *_ = _moved(taught.pixels[row], taught.points[row], taught.bits[row], draws)
         cells = int(draws.choice([4, 8]))  # larger ones would leave half a face
@@ -131,6 +155,27 @@ def _scene(taught: Lessons, draws: np.random.Generator) -> np.ndarray:
     return picture
 
 
+def _studio(draws: np.random.Generator) -> np.ndarray:
+    """Light that falls off on a calm ground."""
+    down, across = np.mgrid[:SIZE, :SIZE] / SIZE - draws.uniform(0, 1, 2)[:, None, None]
+    way = draws.uniform(0, 2 * np.pi)
+    share = np.hypot(across, down) if draws.random() < 0.5 else 0.5 + np.sin(way) * across + np.cos(way) * down
+    near, far = draws.integers(0, 256, (2, 3)) * draws.uniform(0.1, 1, (2, 1))
+    return np.clip(near + share[..., None] * (far - near), 0, 255).astype(np.uint8)
+
+
+def _texture(draws: np.random.Generator) -> np.ndarray:
+    """Noise at every scale, as leaves, walls and crowds have it, in few colors."""
+    rough, total = draws.uniform(0.4, 1.1), np.zeros((SIZE, SIZE), np.float32)
+    wide = draws.choice([1, 1, 4])
+    for cells in (3, 6, 12, 24, 48, 96):
+        field = draws.normal(0, 1, (cells, max(2, cells // wide))).astype(np.float32)
+        total += cv2.resize(field, (SIZE, SIZE), interpolation=cv2.INTER_LINEAR) / cells**rough
+    share = np.clip(0.5 + 0.25 * total / total.std(), 0, 1)[..., None]
+    first, second = draws.integers(0, 256, (2, 3))
+    return (first + share * (second - first.astype(np.float32))).astype(np.uint8)
+
+
 def _behind(
     taught: Lessons, pixels: np.ndarray, bits: np.ndarray, draws: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -138,7 +183,14 @@ def _behind(
     if draws.random() < 0.5:
         return pixels, bits
     share = cv2.GaussianBlur(((bits & _PERSON) > 0).astype(np.float32), (0, 0), 0.6)[..., None]
-    return np.rint(share * pixels + (1 - share) * _scene(taught, draws)).astype(np.uint8), bits
+    scene = _scene(taught, draws)
+    if draws.random() < _FAR:
+        row = int(draws.integers(len(taught)))
+        side = int(SIZE * draws.uniform(0.2, 0.4))
+        left, top = draws.integers(0, SIZE - side, 2)
+        person = cv2.resize(np.ascontiguousarray(taught.pixels[row]), (side, side), interpolation=cv2.INTER_AREA)
+        scene[top : top + side, left : left + side] = person
+    return np.rint(share * pixels + (1 - share) * scene).astype(np.uint8), bits
 
 
 def _beside(taught: Lessons, row: int, draws: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -208,7 +260,11 @@ def _spoiled(pixels: np.ndarray, draws: np.random.Generator) -> UInt8[np.ndarray
         light = cv2.GaussianBlur(light, (0, 0), draws.uniform(0.3, 2.1))
     elif draws.random() < 0.3:
         light = light + draws.uniform(0.3, 1.5) * (light - cv2.GaussianBlur(light, (0, 0), 1.0))
-    light = light + draws.normal(0, abs(draws.normal(0, 0.025)) + 1e-4, light.shape).astype(np.float32)
+    light = (light + draws.normal(0, abs(draws.normal(0, 0.025)) + 1e-4, light.shape)).astype(np.float32)
+    if draws.random() < 0.15:  # few pixels, made larger
+        few, way = int(draws.integers(24, 80)), cv2.INTER_CUBIC if draws.random() < 0.5 else cv2.INTER_LINEAR
+        small = cv2.resize(light, (few, few), interpolation=cv2.INTER_AREA)
+        light = cv2.resize(small, (SIZE, SIZE), interpolation=way)
     made = np.rint(np.clip(light, 0, 1) * 255).astype(np.uint8)
     if draws.random() < 0.4:
         sink = io.BytesIO()

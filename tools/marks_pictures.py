@@ -20,7 +20,7 @@ from transect.records import Latents
 from transect.runs.folder import spec_hash, write_atomically
 from transect.runs.parts import Progress
 
-SIZE: Final = 96
+SIZE: Final = 144
 PARTS: Final = ("skin", "hair", "face", "eyes", "mouth", "glasses", "person", "hat")
 """The masks, in the order of their bits."""
 PER_PART: Final = 250

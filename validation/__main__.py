@@ -70,9 +70,9 @@ def images(asked: argparse.Namespace) -> int:
 
 def portraits(asked: argparse.Namespace) -> int:
     """Measure the built-in finder on portraits that a person marked: points, glasses, hats, who can be edited."""
-    from validation.portraits import measure, photographs
+    from validation.portraits import choose, measure, photographs
 
-    tables = measure(photographs(asked.photographs), asked.weights)
+    tables = (choose if asked.choose else measure)(photographs(asked.photographs), asked.weights)
     _show([dict(zip(("title", "headings", "rows"), table, strict=True)) for table in tables], tables, asked.json)
     return 0
 
@@ -129,6 +129,7 @@ def _of_portraits(add: Any) -> None:
 
     add("--photographs", type=Path, help="their folder; default: TRANSECT_PORTRAITS, or ../shared/photographs")
     add("--weights", type=Path, default=WEIGHTS, help="another network of marks, from tools/marks_network.py")
+    add("--choose", action="store_true", help="choose IS_WORN of transect.marks.shipped, on the portraits beside these")
 
 
 _OPTIONS = {"world": _of_world, "estimators": _of_estimators, "images": _of_images, "portraits": _of_portraits}

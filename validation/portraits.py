@@ -1,13 +1,15 @@
 """What the built-in finder sees on real faces, beside 100 portraits that a person marked.
 
 `facts/portraits.json` holds coordinates and answers alone; its head says how they were made. The photographs are not in
-the repository: `--photographs`, the variable TRANSECT_PORTRAITS or ../shared/photographs names their folder.
+the repository: `--photographs`, the variable TRANSECT_PORTRAITS or ../shared/photographs names their folder. From which
+answer glasses and hats count is chosen on the folder's other portraits (`--choose`).
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,8 +24,9 @@ from transect.effects.intervals import wilson
 from transect.errors import BadInput
 from transect.generators.photographs.appearance.colors import median_ita
 from transect.generators.photographs.appearance.faces import face_of, unsuited
+from transect.marks import shipped
 from transect.marks.records import EYES, GROUPS
-from transect.marks.shipped import LIMIT, WEIGHTS, NetworkMarks
+from transect.marks.shipped import IS_WORN, LIMIT, WEIGHTS, WORN, NetworkMarks
 from validation.text import FACTS, Table
 
 FOLDER: Final = "TRANSECT_PORTRAITS"
@@ -32,8 +35,12 @@ EDITS: Final = ("glasses", "hat")
 SEEN: Final = 0.002
 """The share of the picture from which the product takes glasses or a hat to be there."""
 _RECALL, _CHEEK = 0.9, 0.12
+_SEEN: Final = 0.95
+_WRONGLY: Final = {"glasses": 0.03, "hat": 0.02}
+"""By which thresholds are chosen: the share of the others' glasses that is seen, and shares that are wrongly seen."""
+_DIGITS: Final = 1000
 _CHEEKS: Final = ((2, 31, 41), (14, 35, 46))
-_BINS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+_BINS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 _RESAMPLES, _LEVELS = 2000, (2.5, 97.5)
 
 
@@ -62,13 +69,14 @@ class Portrait:
 @final
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the finder saw on one: errors of points in eye distances; shares: of the picture, by what is worn, where
-    the product decides; refused: why an edit does not take it, "" where it does.
+    """What the finder saw on one: errors of points in eye distances; answers: how surely a thing is worn; shares: of
+    the picture, by what is worn, where the product decides; refused: why an edit does not take it, "" where it does.
     """
 
     errors: Float[np.ndarray, " 68"]
     confidence: float
     kept: bool
+    answers: dict[str, float]
     shares: dict[str, float]
     refused: dict[str, str]
 
@@ -79,12 +87,16 @@ def portraits() -> tuple[Portrait, ...]:
     >>> len(portraits())
     100
     """
-    rows = json.loads((FACTS / "portraits.json").read_text(encoding="utf-8"))["portraits"]
+    rows = json.loads(_text())["portraits"]
     lists = ("hidden", "suits")
     return tuple(
         Portrait(**{**row, "points": np.reshape(row["points"], (68, 2)), **{name: tuple(row[name]) for name in lists}})
         for row in rows
     )
+
+
+def _text() -> str:
+    return (FACTS / "portraits.json").read_text(encoding="utf-8")
 
 
 def photographs(folder: Path | None = None) -> Path:
@@ -99,9 +111,9 @@ def photographs(folder: Path | None = None) -> Path:
     return found
 
 
-def read(folder: Path, portrait: Portrait) -> UInt8[np.ndarray, "h w 3"]:
+def read(folder: Path, file: str) -> UInt8[np.ndarray, "h w 3"]:
     """The photograph."""
-    with Image.open(folder / portrait.file) as image:
+    with Image.open(folder / file) as image:
         return np.asarray(image.convert("RGB"))
 
 
@@ -124,8 +136,13 @@ def eye_distance(points: Float[np.ndarray, "68 2"]) -> float:
     return float(np.linalg.norm(right - left))
 
 
-def look(finder: NetworkMarks, picture: UInt8[np.ndarray, "h w 3"], portrait: Portrait) -> Seen:
-    """What the finder sees on one photograph, given alone."""
+def answers(picture: UInt8[np.ndarray, "h w 3"], weights: Path = WEIGHTS) -> dict[str, float]:
+    """How surely the network says that each thing is worn, 0 to 1."""
+    return dict(zip(WORN, map(float, shipped.look(shipped.load(weights).network, picture).worn), strict=True))
+
+
+def look(finder: NetworkMarks, picture: UInt8[np.ndarray, "h w 3"], portrait: Portrait, worn: dict[str, float]) -> Seen:
+    """What the finder sees on one photograph, given alone, beside its answers to what is worn."""
     marks = finder.find(picture[None])
     truth = portrait.points * (picture.shape[1], picture.shape[0])
     errors = np.linalg.norm(marks.points[0] - truth, axis=1) / eye_distance(truth)
@@ -133,13 +150,16 @@ def look(finder: NetworkMarks, picture: UInt8[np.ndarray, "h w 3"], portrait: Po
     refused = {edit: face if isinstance(face, str) else unsuited(face, [edit]) for edit in EDITS}
     masks = {name: mask[0] for name, mask in marks.masks.items()} if isinstance(face, str) else face.masks
     shares = {edit: float(masks[edit].mean()) for edit in EDITS}
-    return Seen(errors, float(marks.confidence[0]), bool(marks.kept(finder.threshold)[0]), shares, refused)
+    return Seen(errors, float(marks.confidence[0]), bool(marks.kept(finder.threshold)[0]), worn, shares, refused)
 
 
 def measure(folder: Path, weights: Path = WEIGHTS) -> list[Table]:
     """Errors of points, what is wrongly seen as worn, who can be edited, and what confidence is worth."""
     finder, sample = NetworkMarks(weights), portraits()
-    seen = [look(finder, read(folder, one), one) for one in sample]
+    pictures = [read(folder, one.file) for one in sample]
+    seen = [
+        look(finder, picture, one, answers(picture, weights)) for picture, one in zip(pictures, sample, strict=True)
+    ]
     return [_points(seen), _worn(sample, seen), _usable(sample, seen), _reliability(seen)]
 
 
@@ -186,16 +206,62 @@ def at_recall(shares: Float[np.ndarray, " n"], wears: Bool[np.ndarray, " n"], re
 
 
 def _worn(sample: tuple[Portrait, ...], seen: list[Seen]) -> Table:
-    glasses = np.array([one.glasses != "none" for one in sample])
-    hats = np.array([one.hat != "no" for one in sample])
-    eyes, head = (np.array([one.shares[edit] for one in seen]) for edit in EDITS)
-    cut = at_recall(eyes, glasses)
+    worn = {
+        "glasses": np.array([one.glasses != "none" for one in sample]),
+        "hat": np.array([one.hat != "no" for one in sample]),
+    }
+    rows = []
+    for edit, wears in worn.items():
+        seen_so = np.array([one.shares[edit] > SEEN for one in seen])
+        rows.append([edit, f"{IS_WORN[edit]:g}, as shipped", share(seen_so[wears]), share(seen_so[~wears])])
+    sure, wears = np.array([one.answers["glasses"] for one in seen]), worn["glasses"]
+    cut = at_recall(sure, wears)
+    rows.insert(1, ["glasses", f"{cut:.3f}, for 90 % recall", share(sure[wears] >= cut), share(sure[~wears] >= cut)])
+    return "Seen on those who wear it, and on those who do not", ["worn", "answer from", "seen", "wrongly seen"], rows
+
+
+def choose(folder: Path, weights: Path = WEIGHTS) -> list[Table]:
+    """The answers from which glasses and hats should count, by the portraits that are not in the sample.
+
+    Glasses: the largest at which 95 % of theirs are seen, or a lower one where at most 3 % are wrongly seen from there.
+    Hats, which nobody wears: the least, from .5 on, at which they are seen on at most 2 %.
+    """
+    sample, glasses = {one.file for one in portraits()}, json.loads(_text())["others"]["glasses"]
+    files = [file.name for file in sorted(folder.glob("p*.jpg")) if file.name not in sample]
+    if not set(glasses) <= set(files):
+        raise BadInput(f"portraits: expected the portraits beside the sample in {folder}, got {len(files)}")
+    found = [answers(read(folder, file), weights) for file in files]
+    eyes, head = (np.array([one[edit] for one in found]) for edit in EDITS)
+    wears = np.array([file in glasses for file in files])
+    cuts = (
+        min(floored(at_recall(eyes, wears, _SEEN)), above(eyes[~wears], _WRONGLY["glasses"])),
+        max(0.5, above(head, _WRONGLY["hat"])),
+    )
     rows = [
-        ["glasses", f"{SEEN:g}, as shipped", share(eyes[glasses] > SEEN), share(eyes[~glasses] > SEEN)],
-        ["glasses", f"{cut:.2g}, for 90 % recall", share(eyes[glasses] >= cut), share(eyes[~glasses] >= cut)],
-        ["hat", f"{SEEN:g}, as shipped", share(head[hats] > SEEN), share(head[~hats] > SEEN)],
+        ["glasses", f"{cuts[0]:.3f}", share(eyes[wears] >= cuts[0]), share(eyes[~wears] >= cuts[0])],
+        ["hat", f"{cuts[1]:.3f}", "nobody wears one", share(head >= cuts[1])],
     ]
-    return "Seen on those who wear it, and on those who do not", ["worn", "threshold", "seen", "wrongly seen"], rows
+    title = "Answers from which each counts as worn, IS_WORN of transect.marks.shipped"
+    return [(title, ["worn", "answer from", "seen", "wrongly seen"], rows)]
+
+
+def above(values: Float[np.ndarray, " n"], share: float) -> float:
+    """The least threshold in thousandths that at most that share of the values reaches.
+
+    >>> above(np.array([0.9, 0.5, 0.3, 0.1]), 0.25)
+    0.501
+    """
+    first = np.sort(values)[::-1][int(share * len(values))]
+    return floored(float(first) + 1 / _DIGITS)
+
+
+def floored(value: float) -> float:
+    """Rounded down to thousandths.
+
+    >>> floored(0.98765)
+    0.987
+    """
+    return math.floor(round(value * _DIGITS, 6)) / _DIGITS
 
 
 def quarters(values: list[float | None]) -> list[int]:

@@ -121,3 +121,12 @@ def test_the_mask_of_what_is_not_worn_is_empty(bias, empty):
     assert bool((masks["glasses"] == 0).all()) is empty
     assert bool((masks["hat"] == 0).all()) is not empty
     assert (masks["hair"] > 0).any()
+
+
+def test_a_face_and_its_mirror_image_are_asked_together_whether_glasses_are_worn(finder, faces):
+    network = shipped.load().network
+    for picture, points in zip(faces[0], faces[1].points, strict=True):
+        near = shipped.Square.about(points, shipped.CLOSE)
+        mirrored = shipped.Square(picture.shape[1] - near.left - near.side, near.top, near.side)
+        one = shipped._glasses(network, picture, near)
+        assert one == pytest.approx(shipped._glasses(network, picture[:, ::-1], mirrored), abs=0.02)

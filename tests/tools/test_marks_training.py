@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from tools.marks_hard_cases import hard
 from tools.marks_lessons import NONE, ONE, SEVERAL, _moved, lesson
-from tools.marks_network import Plan, main, train
+from tools.marks_network import Plan, add_figures, main, train, unfold
 from tools.marks_pictures import PARTS, Lessons, drawn, lessons, subjects
+from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
-from transect.marks.shipped import SIZE, MarksNetwork, NetworkMarks
+from transect.marks.shipped import SIZE, WEIGHTS, MarksNetwork, NetworkMarks, load
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,37 @@ def test_lessons_depend_on_key_and_row_alone(few):
     assert np.isnan(whole.points[whole.faces != ONE]).all()
 
 
+def test_hard_cases_draw_glasses_and_change_no_other_mask(few):
+    """Lines and shine are on bare faces too; where glasses are drawn, their mask lies over both eyes."""
+    glasses, drawn_on, lined = 1 << PARTS.index("glasses"), 0, 0
+    for row in range(16):
+        given = few.pixels[row], few.points[row], few.bits[row]
+        for key in range(6):
+            pixels, bits = hard(*given, np.random.default_rng((row, key)))
+            again, _ = hard(*given, np.random.default_rng((row, key)))
+            assert np.array_equal(pixels, again)
+            assert np.array_equal(bits | glasses, few.bits[row] | glasses)
+            if (few.bits[row] & glasses).any():
+                assert np.array_equal(bits, few.bits[row])
+            elif (bits & glasses).any():
+                drawn_on += 1
+                for eye in (slice(36, 42), slice(42, 48)):
+                    x, y = few.points[row][eye].mean(axis=0).astype(int)
+                    assert bits[y, x] & glasses
+            else:
+                lined += not np.array_equal(pixels, few.pixels[row])
+    assert drawn_on > 5
+    assert lined > 10
+
+
+def test_pictures_of_any_size_are_taught_at_the_size_of_the_network(few):
+    """Larger pictures hold thinner frames: the lesson is the same but for sharpness."""
+    twice = Lessons(few.pixels.repeat(2, 1).repeat(2, 2), 2 * few.points, few.bits.repeat(2, 1).repeat(2, 2), few.tones)
+    one, other = lesson(few, np.arange(16), (0, 3)), lesson(twice, np.arange(16), (0, 3))
+    assert other.pixels.shape == one.pixels.shape
+    np.testing.assert_allclose(other.points, one.points, atol=0.02)
+
+
 PLAN = Plan(images=16, held_out=4, steps=4, batch=4)
 
 
@@ -74,6 +107,22 @@ def test_a_training_that_was_stopped_ends_the_same(few, tmp_path, monkeypatch):
         assert torch.equal(value, resumed[name]), name
 
 
+def test_a_training_goes_on_from_weights_that_ship(few, tmp_path):
+    """Norms are put back so that no answer changes; the plan names the weights, and a state of others is refused."""
+    start = load(WEIGHTS)
+    pictures = torch.from_numpy(few.pixels).permute(0, 3, 1, 2).float() / 255
+    network = MarksNetwork()
+    unfold(network, start.network, pictures)
+    with torch.inference_mode():
+        for one, other in zip(start.network(pictures), network.eval()(pictures), strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-3, atol=5e-2)
+    given = ["--out", str(tmp_path), "--images", "4", "--held-out", "4", "--steps", "2", "--batch", "2"]
+    main([*given, "--rate", "1e-6", "--start", "built-in"])
+    assert json.loads((tmp_path / "marks.json").read_text())["plan"]["start"] == start.sha256
+    with pytest.raises(BadInput, match="choose another"):
+        main(given)
+
+
 def test_a_folded_network_answers_the_same():
     torch.manual_seed(0)
     network = MarksNetwork()
@@ -91,6 +140,12 @@ def test_the_command_writes_what_is_loaded(tmp_path):
     finder = NetworkMarks(tmp_path / "marks.safetensors")
     figures = json.loads((tmp_path / "marks.json").read_text())
     assert finder.threshold == figures["confidence"]["threshold"]
+    assert set(figures["worn"]) == {"glasses", "hat"}
     assert finder.describe()["sha256"] == figures["sha256"]
     assert len(finder.find(np.zeros((1, 64, 64, 3), dtype=np.uint8))) == 1
     assert len(lessons(tmp_path, 30_000_000, 4, quiet=True)) == 4
+    add_figures(tmp_path, 2)
+    added = json.loads((tmp_path / "marks.json").read_text())
+    assert added["sha256"] == figures["sha256"]
+    assert added["faceworld"]["errors"]["all points"] < 0.1
+    assert [tone["tone"] for tone in added["faceworld"]["tones"]] == ["1", "4", "7", "10"]

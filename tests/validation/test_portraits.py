@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import numpy as np
@@ -85,9 +86,28 @@ def test_a_folder_without_the_photographs_is_named(tmp_path):
 def test_ita_can_be_measured_again():
     folder = _folder()
     for one in SAMPLE[::10]:
-        picture = read(folder, one)
+        picture = read(folder, one.file)
         measured = cheek_ita(picture, one.points * (picture.shape[1], picture.shape[0]))
         assert one.ita is None or abs(measured - one.ita) < 0.06, one.file
+
+
+def test_thresholds_are_chosen_by_the_stated_rule_on_portraits_that_measure_nothing(monkeypatch):
+    """All glasses but the two least sure count, unless a lower answer is as good; five of 260 bare heads may."""
+    folder, others = _folder(), json.loads(module._text())["others"]["glasses"]
+    assert not {one.file for one in SAMPLE} & set(others)
+    sure = {file: {"glasses": 0.5 + 0.01 * place, "hat": 0.0} for place, file in enumerate(others)}
+    heads = iter(np.arange(260) / 1000)
+    monkeypatch.setattr(module, "read", lambda _, file: file)
+    bare = {"glasses": 0.6}
+    monkeypatch.setattr(module, "answers", lambda file, _: {**sure.get(file, bare), "hat": next(heads)})
+    _, _, (glasses, hats) = module.choose(folder)[0]
+    assert glasses[1:3] == ["0.520", "96 % (85 to 99) of 45"]
+    assert hats[1] == "0.500"
+    bare["glasses"] = 0.1
+    heads = iter(0.6 + np.arange(260) / 1000)
+    _, _, (glasses, hats) = module.choose(folder)[0]
+    assert glasses[1:3] == ["0.101", "100 % (92 to 100) of 45"]
+    assert hats[3] == "2 % (1 to 4) of 260"
 
 
 @pytest.mark.slow

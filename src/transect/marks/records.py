@@ -44,9 +44,9 @@ class Marks:
     points: float64 [n, 68, 2], NaN where a point is not known. five: float64 [n, 5, 2], middles of the eyes, tip of the
     nose and corners of the mouth, left in the picture first; known also where a source has these alone. masks: float32
     [n, h, w] by names of MASKS, from 0 to 1, how much of the pixel is the part (a network: how likely it is); a part
-    that the source does not know is not there. confidence: from 0 to 1, float64 [n]: 0 where there is no face, and 1
-    where people or a renderer placed the marks. reasons: why a picture has no marks, "" where it has. source: who made
-    them, as reports show it.
+    that the source does not know is not there. confidence: an order from 0 to 1, float64 [n]: 0 where there is no face,
+    and 1 where people or a renderer placed the marks. reasons: why a picture has no marks, "" where it has. source: who
+    made them, as reports show it.
     """
 
     points: Float[np.ndarray, "n 68 2"]
