@@ -27,13 +27,11 @@ PER_PART: Final = 250
 _NARROWER: Final = {
     "light_level": (-3.0, 1.0),
     "exposure": (0.0, 0.0),
-    "yaw": (-35.0, 35.0),
     "noise": (0.0, 2.0),
     "blur": (0.0, 1.5),
     "jpeg_quality": (30.0, 100.0),
 }
-"""Ranges within which pictures still show a face; exposure follows from the light. The network that ships was taught no
-masks and no heads that turn farther."""
+"""Ranges within which pictures still show a face; exposure follows from the light. No masks are taught."""
 
 
 @final
