@@ -203,7 +203,7 @@ def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray,
     shine = {"coily": 0.25, "locs": 0.4, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
     made = Strands(name, groom, stretch, spans, 0.65, shine, HAIR)
     if name in ("curly", "ponytail", "braid", "bun"):
-        return made._replace(under=(1.0, 0.045, 4, 0.55))
+        return made._replace(under=(1.0, 0.045, 4, 0.62))
     if name == "coily":
         return made._replace(under=(1.0, 0.06, 4, 0.55), tip=0.6)
     if name in ("textured", "parted", "slicked"):
