@@ -244,14 +244,14 @@ def off_the_face(grown: Grown, edge: float = 0.92) -> Grown:
 
 def straight_hair(skin: Skin, draws: Draws) -> Grown:
     """Long and smooth."""
-    grown = long_hair(skin, draws, 18, 7200, 0.25, 0.7)
+    grown = long_hair(skin, draws, 20, 7200, 0.25, 0.5)
     strands = strayed(clumped(grown, 0.40, draws), grown.lock, 0.030, draws)
     return off_the_face(grown._replace(strands=skin.outside(strands)))
 
 
 def wavy_hair(skin: Skin, draws: Draws) -> Grown:
     """Long, with waves that neighbors share."""
-    grown = long_hair(skin, draws, 24, 6400, 0.26, 0.6, 0.10)
+    grown = long_hair(skin, draws, 24, 6400, 0.26, 0.45, 0.10)
     count = grown.lock.max() + 1
     strands = strayed(clumped(grown, 0.50, draws), grown.lock, 0.035, draws)
     phase = 1.3 * grown.roots.at[:, 0] + 0.9 * draws.standard_normal(count)[grown.lock]
@@ -339,7 +339,7 @@ def coily_hair(skin: Skin, draws: Draws) -> Grown:
 
 def locs(skin: Skin, draws: Draws) -> Grown:
     """Ropes that hang from all over the head, each of strands wound around its middle."""
-    paths = off_the_face(long_hair(skin, draws, 24, 430, 0.30, 0.5, 0.30))
+    paths = off_the_face(long_hair(skin, draws, 26, 430, 0.30, 0.2, 0.30))
     side, top = np.abs(paths.strands[..., 0]).max(1), paths.strands[..., 1].max(1)
     paths = paths.take((side < 1.65) & (top < 2.12))
     count = len(paths.lock)

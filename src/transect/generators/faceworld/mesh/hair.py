@@ -92,7 +92,7 @@ def balding(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
 
 def spared(baldness: float) -> float:
     """How early what a person still has is lost, as balding() counts."""
-    return 1.10 - 1.03 * max(baldness, 0.0) ** 1.4
+    return float(1.10 - 1.03 * max(baldness, 0.0) ** 1.4)
 
 
 @functools.cache
