@@ -51,7 +51,7 @@ def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     ear = np.sqrt(((y + 0.36) / 0.60) ** 2 + ((z + 1.42) / 0.42) ** 2) - 1
     nape = y + 1.15 + 0.3 * np.clip(z + 2.4, 0, 1)
     inside = np.minimum(np.where(z < -1.75, np.maximum(front, 0.3), front), nape)
-    return np.asarray(np.where(x > 0.95, np.minimum(inside, 0.5 * ear), inside))
+    return np.asarray(np.where(x > 0.95, np.minimum(inside, ear), inside))
 
 
 def beard_density(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
