@@ -99,9 +99,9 @@ def test_a_beard_under_it_is_hidden_and_goes_on_below_it():
 
 
 def test_hair_of_the_head_lies_over_its_loops():
-    short, long = (covered(worn(1.0, hair_style=style, hair_length=1.0, hat=0.0)) for style in (1.0, 5.0))
-    assert (short & ~long).sum() > 20
-    assert not (long & ~short).any()
+    shaven, long = (covered(worn(1.0, hair_style=style, hair_length=1.0, hat=0.0)) for style in (0.0, 5.0))
+    assert (shaven & ~long).sum() > 20
+    assert not (long & ~shaven).any()
 
 
 def test_colors_are_the_persons_own():
