@@ -209,7 +209,7 @@ def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float, pa
     parted = PARTING + 0.05 * np.sin(5 * at[:, 2:]) + mess * draws.standard_normal((len(at), 1))
     side = np.where(at[:, :1] > parted, 1.0, -1.0)
     near = np.exp(-(((at[:, :1] - parted) / 0.14) ** 2))
-    loose = near * draws.uniform(-1.2, 1.2, (len(at), 1))
+    loose = near * draws.uniform(-1.4, 0.2, (len(at), 1))
     high = np.clip((at[:, 1:2] - 0.7) / 1.0, 0, 1)
     lock, layer = locks(at, 260, draws), draws.random(len(at)) ** 0.75
     start = side * np.array([1.0, 0.0, -0.30]) * (0.2 + 0.7 * high) * (1 - 0.7 * near) + (1 - high) * _DOWN
@@ -246,14 +246,14 @@ def off_the_face(grown: Grown, edge: float = 0.92) -> Grown:
 
 def straight_hair(skin: Skin, draws: Draws) -> Grown:
     """Long and smooth."""
-    grown = long_hair(skin, draws, 18, 7200, 0.25, 0.7)
+    grown = long_hair(skin, draws, 20, 7200, 0.25, 0.5)
     strands = strayed(clumped(grown, 0.40, draws), grown.lock, 0.030, draws)
     return off_the_face(grown._replace(strands=skin.outside(strands)))
 
 
 def wavy_hair(skin: Skin, draws: Draws) -> Grown:
     """Long, with waves that neighbors share."""
-    grown = long_hair(skin, draws, 24, 6400, 0.26, 0.6, 0.10)
+    grown = long_hair(skin, draws, 24, 6400, 0.26, 0.45, 0.10)
     count = grown.lock.max() + 1
     strands = strayed(clumped(grown, 0.50, draws), grown.lock, 0.035, draws)
     phase = 1.3 * grown.roots.at[:, 0] + 0.9 * draws.standard_normal(count)[grown.lock]
@@ -264,10 +264,10 @@ def wavy_hair(skin: Skin, draws: Draws) -> Grown:
 
 def curly_hair(skin: Skin, draws: Draws) -> Grown:
     """Long ringlets with some loose hair between them."""
-    grown = long_hair(skin, draws, 46, 4800, 0.32, 0.3, 0.35)
+    grown = long_hair(skin, draws, 40, 5400, 0.32, 0.3, 0.35)
     lock = locks(grown.roots.at, 330, draws)
     grown = grown._replace(lock=lock)
-    strands = strayed(clumped(grown, 0.80, draws, 0.8), lock, 0.11, draws)
+    strands = strayed(clumped(grown, 0.75, draws, 1.1), lock, 0.10, draws)
     phase = draws.uniform(0, 6.3, 330)[lock] + 0.45 * draws.standard_normal(len(lock))
     turns = 8.0 * np.exp(0.18 * draws.standard_normal(330))[lock]
     radius = 0.095 * np.exp(0.20 * draws.standard_normal(330))[lock]
@@ -341,7 +341,7 @@ def coily_hair(skin: Skin, draws: Draws) -> Grown:
 
 def locs(skin: Skin, draws: Draws) -> Grown:
     """Ropes that hang from all over the head, each of strands wound around its middle."""
-    paths = off_the_face(long_hair(skin, draws, 24, 430, 0.30, 0.5, 0.30))
+    paths = off_the_face(long_hair(skin, draws, 26, 430, 0.30, 0.2, 0.30))
     side, top = np.abs(paths.strands[..., 0]).max(1), paths.strands[..., 1].max(1)
     paths = paths.take((side < 1.65) & (top < 2.12))
     count = len(paths.lock)
@@ -431,10 +431,10 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
     """Hair over the forehead, down to the brows."""
 
     def above(at: Points) -> Float[np.ndarray, " n"]:
-        ahead = np.clip(1.15 - hairline(at) / 0.65, 0, 1) * (at[:, 2] > -1.35) * (at[:, 1] > 0.85)
+        ahead = np.clip(1.15 - hairline(at) / 0.95, 0, 1) * (at[:, 2] > -1.35) * (at[:, 1] > 0.85)
         return scalp(at) * ahead * np.clip((1.02 - np.abs(at[:, 0])) / 0.45, 0, 1)
 
-    roots = skin.roots(2600, above, draws)
+    roots = skin.roots(3000, above, draws)
     x, lock, layer = roots.at[:, :1], locks(roots.at, 200, draws), draws.random(len(roots.at))
     aside = 0.16 * draws.standard_normal(200)[lock][:, None] + 0.12 * x - 0.18
     start = np.array([0, 0.30, 1.0]) + aside * np.array([1.0, 0, 0]) + (0.3 + 0.3 * layer[:, None]) * roots.normal
@@ -443,7 +443,8 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
     length = length + 0.08 * draws.standard_normal(200)[lock] - 0.35 * draws.random(len(lock)) ** 2
     strands = skin.grow(roots, start, length, 10, draws, 0.015 + 0.06 * layer, 2.0, 0.014, None, 0.03, 0.4)
     grown = Grown(strands, roots, lock, layer)
-    return grown._replace(strands=skin.outside(strayed(clumped(grown, 0.40, draws), lock, 0.03, draws)))
+    grown = grown._replace(strands=skin.outside(strayed(clumped(grown, 0.40, draws), lock, 0.03, draws)))
+    return grown.take(np.abs(grown.strands[..., 0]).max(1) < 1.08)
 
 
 _BROW_X = [0.15, 0.20, 0.30, 0.40, 0.50, 0.60, 0.70, 0.80, 0.88, 0.94]
@@ -554,7 +555,7 @@ def mixed(grown: Grown, draws: Draws) -> Int[np.ndarray, " n"]:
     order = draws.permutation(len(grown.lock))
     deep = np.zeros(len(order), dtype=bool)
     flat = grown.strands.reshape(-1, 3)
-    bare = (hairline(flat) < 0.05) & (flat[:, 2] > -0.85) & (flat[:, 1] > 0.2)
+    bare = (hairline(flat) < 0.05) & (flat[:, 2] > -0.60) & (flat[:, 1] > 0.5)
     shown = (hairline(grown.roots.at) < 0.2) | bare.reshape(grown.strands.shape[:2]).any(1)
     deep[np.argsort(grown.layer + shown, kind="stable")[: -(-len(order) // EVERY)]] = True
     found = np.empty_like(order)

@@ -51,7 +51,7 @@ def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     ear = np.sqrt(((y + 0.36) / 0.60) ** 2 + ((z + 1.42) / 0.42) ** 2) - 1
     nape = y + 1.15 + 0.3 * np.clip(z + 2.4, 0, 1)
     inside = np.minimum(np.where(z < -1.75, np.maximum(front, 0.3), front), nape)
-    return np.asarray(np.where(x > 0.95, np.minimum(inside, 0.5 * ear), inside))
+    return np.asarray(np.where(x > 0.95, np.minimum(inside, ear), inside))
 
 
 def beard_density(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
@@ -92,7 +92,7 @@ def balding(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
 
 def spared(baldness: float) -> float:
     """How early what a person still has is lost, as balding() counts."""
-    return 1.10 - 1.03 * max(baldness, 0.0) ** 1.4
+    return float(1.10 - 1.03 * max(baldness, 0.0) ** 1.4)
 
 
 @functools.cache
@@ -203,7 +203,7 @@ def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray,
     shine = {"coily": 0.25, "locs": 0.4, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
     made = Strands(name, groom, stretch, spans, 0.65, shine, HAIR)
     if name in ("curly", "ponytail", "braid", "bun"):
-        return made._replace(under=(1.0, 0.045, 4, 0.55))
+        return made._replace(under=(1.0, 0.045, 4, 0.62))
     if name == "coily":
         return made._replace(under=(1.0, 0.06, 4, 0.55), tip=0.6)
     if name in ("textured", "parted", "slicked"):

@@ -145,7 +145,7 @@ hair_of = remembered(
 def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, size: int) -> Placed:
     groom, kept, detail = strands.groom, 1.0, 1.0
     if size < _FINE and strands.name != "lashes":
-        kept, detail = max((size / _FINE) ** 1.5, 0.35 if strands.name == "brows" else 0.2), 0.7
+        kept, detail = max((size / _FINE) ** 1.8, 0.35 if strands.name == "brows" else 0.17), 0.7
     count = round(len(groom.strands) * kept)
     points = np.empty_like(groom.strands[:count])
     screen, counts = np.empty_like(points), np.empty(count, np.int32)
