@@ -16,7 +16,7 @@ from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, SKIN, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import KEPT, Values, remembered
 
-KEY, AMBIENT, FILL, WRAP = 1.33, 0.25, 1.16, (0.22, 0.08, 0.05)
+KEY, AMBIENT, FILL, WRAP = 1.28, 0.29, 1.16, (0.22, 0.08, 0.05)
 """Irradiance of key light, surroundings and all the fill light; how far red, green and blue light creep around."""
 
 
@@ -59,11 +59,11 @@ def zones() -> Zones:
     rim = np.zeros(len(held.mean))
     rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2)) * np.where(y[skin] > -0.02, 1, 0.35)
     return Zones(
-        near(0.66, -0.62, 0.32, 0.28, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.21, 0.23, 0.11, -0.3),
+        near(0.66, -0.62, 0.32, 0.28, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.19, 0.23, 0.13, -0.3),
         near(0.50, 0.14, 0.28, 0.12, -0.5), near(0, 0.8, 0.55, 0.40, -0.3), scalp.astype(np.float32),
         (beard * (1 - lips)).astype(np.float32), lips, (held.regions["inside_mouth"] > 0.5).astype(np.float32),
         near(0, -0.18, 0.22, 0.35, 0.1), socket, rim.astype(np.float32), ears.astype(np.float32),
-        balding(held.mean).astype(np.float32), near(0.47, -0.38, 0.30, 0.24, -0.3),
+        balding(held.mean).astype(np.float32), near(0.47, -0.36, 0.30, 0.27, -0.3),
     )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     flush = flush + 0.22 * p["makeup"] * zone.cheek
     blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (1.22 - 0.27 * pale**2))
     shade = 1 + 0.03 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
-    shade = shade - (0.19 + 0.10 * p["old"] - 0.22 * p["face_shape"]) * zone.under_eye
+    shade = shade - (0.22 + 0.08 * p["old"] - 0.28 * p["face_shape"]) * zone.under_eye
     shade = (
         shade
         * (1 - (0.24 + 0.10 * pale) * zone.socket)
@@ -145,7 +145,7 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
     white = min(0.18 + 0.82 * p["sclera"], 1.0)
     color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
-    color[vertices_of(TONGUE)] = np.array([0.10, 0.032, 0.03]) * white
+    color[vertices_of(TONGUE)] = np.array([0.14, 0.05, 0.046]) * white
     color[vertices_of(LASH)] = 0.01
     return color
 
