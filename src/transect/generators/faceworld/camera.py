@@ -27,11 +27,14 @@ SHOT_NOISE = 0.8e-4
 READ_NOISE = 2.5e-4
 """Standard deviation of a dark pixel at base gain."""
 
-COLOR_KEPT = 0.5
+COLOR_KEPT = 0.6
 """Share of the tone curve that follows luminance."""
 
-TOE = 0.05, 0.09, 1.075
-"""Light where the tone curve's foot begins and ends, and what is gained above: dark tones keep more contrast."""
+FOOT = 0.05, 0.09
+"""Light where the tone curve's foot begins and ends: below, contrast is stronger, as in the shadows of photographs."""
+
+SPEED = 1.075
+"""What the foot takes from mid tones is given back to all."""
 
 _NOTHING = 1e-6
 """Weights of a blur that are left out."""
@@ -94,7 +97,7 @@ def roll_off(linear: Tensor) -> Tensor:
     Bent by luminance, colors keep their ratios; bent channel by channel, they pale towards the highlights. Cameras lie
     between the two: COLOR_KEPT of the first.
     """
-    light = linear.clamp(min=0)
+    light = linear.clamp(min=0).mul_(SPEED)
     red, green, blue = light.unbind(1)
     luminance = (red * LUMINANCE[0]).add_(green * LUMINANCE[1]).add_(blue * LUMINANCE[2]).unsqueeze(1)
     level = _curve(light).mul_(1 - COLOR_KEPT).add_(_curve(luminance).mul_(COLOR_KEPT))
@@ -103,8 +106,8 @@ def roll_off(linear: Tensor) -> Tensor:
 
 def _curve(light: Tensor) -> Tensor:
     """Factor by which the tone curve weakens that light."""
-    low, high, gain = TOE
-    foot = (light + low).div_(light + high).mul_(gain)
+    low, high = FOOT
+    foot = (light + low).div_(light + high)
     return power(power(light, SHOULDER).add_(1), -1 / SHOULDER).mul_(foot)
 
 

@@ -38,6 +38,7 @@ class Zones(NamedTuple):
     ears: Float[np.ndarray, " v"]
     balding: Float[np.ndarray, " v"]
     apple: Float[np.ndarray, " v"]
+    painted: Float[np.ndarray, " v"]
 
 
 @functools.cache
@@ -64,6 +65,7 @@ def zones() -> Zones:
         (beard * (1 - lips)).astype(np.float32), lips, (held.regions["inside_mouth"] > 0.5).astype(np.float32),
         near(0, -0.18, 0.22, 0.35, 0.1), socket, rim.astype(np.float32), ears.astype(np.float32),
         balding(held.mean).astype(np.float32), near(0.47, -0.36, 0.30, 0.27, -0.3),
+        (np.clip(3 * (y + 1.95), 0, 1) * np.clip(2 * (z + 1.0), 0, 1)).astype(np.float32),
     )  # fmt: skip
 
 
@@ -100,11 +102,11 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
     blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
-    evened = 1 - 0.32 * p["makeup"]
+    evened = 1 - 0.32 * p["makeup"] * zone.painted
     flush = 0.72 + 0.10 * blotched + 0.60 * zone.cheek + 0.60 * zone.nose + 0.35 * zone.ears + 0.30 * zone.socket
     flush = evened * (flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose))
     flush = flush + 0.22 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (1.22 - 0.27 * pale**2))
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (1.18 + 0.06 * pale))
     shade = 1 + 0.03 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
     shade = shade - (0.22 + 0.08 * p["old"] - 0.28 * p["face_shape"]) * zone.under_eye
     shade = (
