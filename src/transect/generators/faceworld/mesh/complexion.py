@@ -145,7 +145,7 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
     lips = bare + (painted - bare) * 0.85 * p["lipstick"]
     color = color + (lips - color) * (0.95 * zone.lips)[:, None]
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
-    white = min(0.18 + 0.82 * p["sclera"], 1.0)
+    white = min(0.06 + 0.94 * p["sclera"], 1.0)
     color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
     color[vertices_of(TONGUE)] = np.array([0.14, 0.05, 0.046]) * white
     color[vertices_of(LASH)] = 0.01
