@@ -58,7 +58,7 @@ def zones() -> Zones:
     lash = held.mean[vertices_of(LASH)]  # mostly the upper lid's
     skin = vertices_of(SKIN)
     rim = np.zeros(len(held.mean))
-    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2)) * np.where(y[skin] > -0.02, 1, 0.35)
+    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2)) * np.where(y[skin] > -0.02, 1, 0.55)
     return Zones(
         near(0.66, -0.62, 0.32, 0.28, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.19, 0.23, 0.13, -0.3),
         near(0.50, 0.14, 0.28, 0.12, -0.5), near(0, 0.8, 0.55, 0.40, -0.3), scalp.astype(np.float32),
@@ -108,13 +108,9 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     flush = flush + 0.22 * p["makeup"] * zone.cheek
     blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (1.18 + 0.06 * pale))
     shade = 1 + 0.03 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
-    shade = shade - (0.22 + 0.08 * p["old"] - 0.28 * p["face_shape"]) * zone.under_eye
-    shade = (
-        shade
-        * (1 - (0.24 + 0.10 * pale) * zone.socket)
-        * (1 - (0.62 - 0.34 * p["face_shape"] + 0.25 * p["makeup"]) * zone.rim)
-        * (1 - 0.10 * zone.lid)
-    )
+    shade = shade - (0.22 + 0.08 * p["old"] - 0.32 * p["face_shape"]) * zone.under_eye
+    lashes = 0.60 - 0.10 * p["old"] - 0.34 * p["face_shape"] + 0.28 * p["makeup"]
+    shade = shade * (1 - (0.24 + 0.10 * pale) * zone.socket) * (1 - lashes * zone.rim) * (1 - 0.10 * zone.lid)
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.15 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )

@@ -183,13 +183,13 @@ def _vertices(
     found[:count, [15, 17, 18]] = skin_surface(p)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
-        light[eye] = ambient[eye].mean(0) * (0.64 + 0.28 * p["face_shape"])  # long lashes shade it
+        light[eye] = ambient[eye].mean(0) * (0.59 + 0.38 * p["face_shape"])  # long lashes shade it
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
     side, ahead = np.abs(head.rest[teeth, 0]), head.rest[teeth, 2]
     corner = np.abs(head.rest[:, 0][asset().regions["lips"] > 0.5]).max()
     entering = np.clip((ahead - ahead.min()) / 1.2, 0, 1) ** 2 * np.clip(3.1 - 4 * side / corner, 0.03, 1)
     inside = head.pose.rotation[:, 2]
-    light[teeth] = (3.0 + 0.8 * p["mouth_open"]) * (1.5 * ambient_of(p, np.array([inside])) + key) * entering[:, None]
+    light[teeth] = (2.6 + 0.7 * p["mouth_open"]) * (2.2 * ambient_of(p, np.array([inside])) + key) * entering[:, None]
     found[teeth, 19] = entering
     return found
 
@@ -246,7 +246,7 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     size, head, lamp = len(background) * samples_of(len(background)), head_of(p), _lamp(p, seed)
     scene, hair, axes = _scene(p, head, colors.hat.tobytes(), seed), hair_of(p, head, size), lamp[6:9]
     shadow, seen = _seen(scene, head, hair, axes.tobytes(), int(p["face_mask"]))
-    entering = 0.5 * max(0.3, float(lamp[0] @ head.pose.rotation[:, 2])) * lamp[2]
+    entering = 0.35 * max(0.3, float(lamp[0] @ head.pose.rotation[:, 2])) * lamp[2]
     vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, head.rest)
