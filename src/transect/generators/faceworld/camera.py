@@ -28,11 +28,14 @@ SHOT_NOISE = 0.8e-4
 READ_NOISE = 2.5e-4
 """Standard deviation of a dark pixel at base gain."""
 
-COLOR_KEPT = 0.5
+COLOR_KEPT = 0.6
 """Share of the tone curve that follows luminance."""
 
-TOE = 0.05, 0.09, 1.075
-"""Light where the tone curve's foot begins and ends, and what is gained above: dark tones keep more contrast."""
+FOOT = 0.05, 0.09
+"""Light where the tone curve's foot begins and ends: below, contrast is stronger, as in the shadows of photographs."""
+
+SPEED = 1.075
+"""What the foot takes from mid tones is given back to all."""
 
 _NOTHING = 1e-6
 """Weights of a blur that are left out."""
@@ -96,7 +99,7 @@ def roll_off(linear: Channels) -> Channels:
     Bent by luminance, colors keep their ratios; bent channel by channel, they pale towards the highlights. Cameras lie
     between the two: COLOR_KEPT of the first.
     """
-    light = np.maximum(linear, 0)
+    light = SPEED * np.maximum(linear, 0)
     luminance = LUMINANCE[0] * light[0] + LUMINANCE[1] * light[1] + LUMINANCE[2] * light[2]
     level = (1 - COLOR_KEPT) * _curve(light) + COLOR_KEPT * _curve(luminance)
     return np.asarray(np.minimum(level * light, 1))
@@ -104,8 +107,8 @@ def roll_off(linear: Channels) -> Channels:
 
 def _curve(light: np.ndarray) -> np.ndarray:
     """Factor by which the tone curve weakens that light."""
-    low, high, gain = TOE
-    foot = gain * (light + low) / (light + high)
+    low, high = FOOT
+    foot = (light + low) / (light + high)
     return np.asarray(_power(_power(light, SHOULDER) + 1, -1 / SHOULDER) * foot)
 
 

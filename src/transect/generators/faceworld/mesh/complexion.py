@@ -16,7 +16,7 @@ from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, SKIN, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import KEPT, Values, remembered
 
-KEY, AMBIENT, FILL, WRAP = 1.33, 0.25, 1.16, (0.22, 0.08, 0.05)
+KEY, AMBIENT, FILL, WRAP = 1.28, 0.29, 1.16, (0.22, 0.08, 0.05)
 """Irradiance of key light, surroundings and all the fill light; how far red, green and blue light creep around."""
 
 
@@ -38,6 +38,7 @@ class Zones(NamedTuple):
     ears: Float[np.ndarray, " v"]
     balding: Float[np.ndarray, " v"]
     apple: Float[np.ndarray, " v"]
+    painted: Float[np.ndarray, " v"]
 
 
 @functools.cache
@@ -57,13 +58,14 @@ def zones() -> Zones:
     lash = held.mean[vertices_of(LASH)]  # mostly the upper lid's
     skin = vertices_of(SKIN)
     rim = np.zeros(len(held.mean))
-    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2)) * np.where(y[skin] > -0.02, 1, 0.35)
+    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2)) * np.where(y[skin] > -0.02, 1, 0.55)
     return Zones(
-        near(0.66, -0.62, 0.32, 0.28, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.21, 0.23, 0.11, -0.3),
+        near(0.66, -0.62, 0.32, 0.28, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.19, 0.23, 0.13, -0.3),
         near(0.50, 0.14, 0.28, 0.12, -0.5), near(0, 0.8, 0.55, 0.40, -0.3), scalp.astype(np.float32),
         (beard * (1 - lips)).astype(np.float32), lips, (held.regions["inside_mouth"] > 0.5).astype(np.float32),
         near(0, -0.18, 0.22, 0.35, 0.1), socket, rim.astype(np.float32), ears.astype(np.float32),
-        balding(held.mean).astype(np.float32), near(0.47, -0.38, 0.30, 0.24, -0.3),
+        balding(held.mean).astype(np.float32), near(0.47, -0.36, 0.30, 0.27, -0.3),
+        (np.clip(3 * (y + 1.95), 0, 1) * np.clip(2 * (z + 1.0), 0, 1)).astype(np.float32),
     )  # fmt: skip
 
 
@@ -102,19 +104,15 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
     blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
-    evened = 1 - 0.32 * p["makeup"]
+    evened = 1 - 0.32 * p["makeup"] * zone.painted
     flush = 0.72 + 0.10 * blotched + 0.60 * zone.cheek + 0.60 * zone.nose + 0.35 * zone.ears + 0.30 * zone.socket
     flush = evened * (flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose))
     flush = flush + 0.22 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (1.22 - 0.27 * pale**2))
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (1.18 + 0.06 * pale))
     shade = 1 + 0.03 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
-    shade = shade - (0.19 + 0.10 * p["old"] - 0.22 * p["face_shape"]) * zone.under_eye
-    shade = (
-        shade
-        * (1 - (0.24 + 0.10 * pale) * zone.socket)
-        * (1 - (0.62 - 0.34 * p["face_shape"] + 0.25 * p["makeup"]) * zone.rim)
-        * (1 - 0.10 * zone.lid)
-    )
+    shade = shade - (0.22 + 0.08 * p["old"] - 0.32 * p["face_shape"]) * zone.under_eye
+    lashes = 0.60 - 0.10 * p["old"] - 0.34 * p["face_shape"] + 0.28 * p["makeup"]
+    shade = shade * (1 - (0.24 + 0.10 * pale) * zone.socket) * (1 - lashes * zone.rim) * (1 - 0.10 * zone.lid)
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.15 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
@@ -145,9 +143,9 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
     lips = bare + (painted - bare) * 0.85 * p["lipstick"]
     color = color + (lips - color) * (0.95 * zone.lips)[:, None]
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
-    white = min(0.18 + 0.82 * p["sclera"], 1.0)
+    white = min(0.06 + 0.94 * p["sclera"], 1.0)
     color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
-    color[vertices_of(TONGUE)] = np.array([0.10, 0.032, 0.03]) * white
+    color[vertices_of(TONGUE)] = np.array([0.14, 0.05, 0.046]) * white
     color[vertices_of(LASH)] = 0.01
     return color
 
@@ -156,7 +154,7 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
 def skin_surface(p: Values) -> Float[np.ndarray, "v 3"]:
     """Gloss of each vertex, and how much it belongs to the lips and to the inner mouth."""
     zone = zones()
-    gloss = 0.60 + 0.70 * zone.cheek + 0.38 * zone.nose + 0.20 * zone.forehead + 0.45 * zone.bridge - 0.35 * zone.socket
+    gloss = 0.60 + 0.70 * zone.cheek + 0.38 * zone.nose + 0.20 * zone.forehead + 0.28 * zone.bridge - 0.35 * zone.socket
     gloss = gloss + (0.35 + 0.6 * p["lipstick"]) * zone.lips
     gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
     return np.stack([gloss, zone.lips, zone.inside], 1).astype(np.float32)

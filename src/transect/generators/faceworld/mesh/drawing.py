@@ -197,18 +197,19 @@ def _vertices(
     found, count, ambient = seen.copy(), len(head.rest), _ambient(p, scene)
     light = found[:, shading.LIGHT : shading.ALBEDO]
     light *= ambient
-    raised = 1 + np.float32(0.10 * p["smile"]) * zones().apple  # cheeks that a smile lifts face the light
+    # Cheeks that a smile lifts face the light, and make-up lights them.
+    raised = 1 + np.float32(0.14 * p["smile"] + 0.08 * p["makeup"]) * zones().apple
     found[:count, shading.ALBEDO : shading.SURFACE] = skin_colors(p, colors.skin, colors.hair, seed) * raised[:, None]
     found[:count, [15, 17, 18]] = skin_surface(p)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
-        light[eye] = ambient[eye].mean(0) * (0.68 + 0.2 * p["face_shape"])  # long lashes shade it
+        light[eye] = ambient[eye].mean(0) * (0.59 + 0.38 * p["face_shape"])  # long lashes shade it
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
     side, ahead = np.abs(head.rest[teeth, 0]), head.rest[teeth, 2]
     corner = np.abs(head.rest[:, 0][asset().regions["lips"] > 0.5]).max()
     entering = np.clip((ahead - ahead.min()) / 1.2, 0, 1) ** 2 * np.clip(3.1 - 4 * side / corner, 0.03, 1)
     inside = head.pose.rotation[:, 2]
-    light[teeth] = 2.5 * (ambient_of(p, np.array([inside])) + key) * entering[:, None]
+    light[teeth] = (2.6 + 0.7 * p["mouth_open"]) * (2.2 * ambient_of(p, np.array([inside])) + key) * entering[:, None]
     found[teeth, 19] = entering
     return found
 
@@ -266,7 +267,7 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     cloths = np.stack([colors.cloth, colors.hat]).astype(np.float32).tobytes()
     scene, hair, axes = _scene(p, head, cloths, seed), hair_of(p, head, size), lamp[6:9]
     shadow, seen = _seen(scene, head, hair, axes.tobytes())
-    entering = 0.75 * max(0.25, float(lamp[0] @ head.pose.rotation[:, 2])) * lamp[2]
+    entering = 0.35 * max(0.3, float(lamp[0] @ head.pose.rotation[:, 2])) * lamp[2]
     vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, head.rest)
@@ -334,7 +335,7 @@ def _eyes(p: Values, colors: Colors, head: Head) -> Float[np.ndarray, "4 3"]:
     centers = [head.posed[vertices_of(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
     aside = 0.42 * p["gaze"]
     gaze = head.pose.rotation @ np.array([np.sin(aside), 0.0, np.cos(aside)])
-    return np.stack([*centers, gaze, 1.6 * min(0.35 + 0.65 * p["sclera"], 1) * colors.iris]).astype(np.float32)
+    return np.stack([*centers, gaze, 1.2 * colors.iris]).astype(np.float32)
 
 
 def _cloth(p: Values, colors: Colors) -> Float[np.ndarray, "3 3"]:

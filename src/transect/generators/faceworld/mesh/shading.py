@@ -376,7 +376,7 @@ def _shade_skin(
     narrow = wide * wide * wide
     turned = _square(one - min(one, max(zero, nz)))
     edge = gloss * (np.float32(0.035) + np.float32(0.45) * turned * turned * turned)
-    shine = edge * lit * seen * (np.float32(2.4) * narrow + np.float32(0.8) * wide)
+    shine = edge * lit * seen * (np.float32(1.9) * narrow + np.float32(0.85) * wide)
     behind = max(zero, bx * lamp[3, 0] + by * lamp[3, 1] + bz * lamp[3, 2])
     sky = edge * seen * np.float32(0.22) * max(zero, np.float32(0.45) + np.float32(0.55) * by)
     sky = (sky + edge * np.float32(1.5) * behind * lamp[4, 1]) / max(at[10], np.float32(0.05))
