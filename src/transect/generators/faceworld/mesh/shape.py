@@ -93,18 +93,18 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -0.15, "nose-scale-vert": -0.15, "nose-scale-horiz": -0.18, "nose-base": 0.20,
-    "head-scale-vert": -0.36, "head-scale-horiz": -0.16, "head-round": -0.31, "head-fat": -0.36, "chin-height": -0.14,
-    "chin-bones": -0.10, "mouth-trans-high": 0.13, "mouth-scale-horiz": 0.10, "mouth-scale-vert": -0.20,
+    "eyebrows-trans-high": -0.20, "nose-scale-vert": -0.20, "nose-scale-horiz": -0.18, "nose-base": 0.20,
+    "head-scale-vert": -0.38, "head-scale-horiz": -0.16, "head-round": -0.31, "head-fat": -0.36, "chin-height": -0.17,
+    "chin-bones": -0.10, "mouth-trans-high": 0.16, "mouth-scale-horiz": 0.10, "mouth-scale-vert": -0.20,
     "mouth-lowerlip-height": 0.10, "mouth-angles": 0.24, "measure-neck-height": -0.35, "measure-neck-circ": 0.30,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
     "sex": 0.90, "head-round": 0.25, "head-square": 0.20, "head-scale-horiz": 0.20, "chin-height": 0.10,
-    "chin-width": 0.20, "chin-bones": -0.10, "chin-prominent": 0.15, "eyebrows-trans-high": -0.15,
-    "eyebrows-angle": 0.10, "eyebrows-trans-ahead": 0.10, "eye-scale": -0.20, "measure-neck-circ": 0.50,
+    "chin-width": 0.20, "chin-bones": -0.15, "chin-prominent": 0.15, "eyebrows-trans-high": -0.05,
+    "eyebrows-trans-ahead": 0.10, "eye-scale": -0.20, "measure-neck-circ": 0.50,
     "mouth-trans-high": -0.20, "mouth-upperlip-volume": -0.35, "mouth-lowerlip-volume": -0.25,
-    "nose-scale-vert": 0.15, "nose-scale-horiz": 0.20, "cheek-volume": -0.25, "cheek-bones": -0.10,
+    "nose-scale-vert": -0.15, "nose-scale-horiz": 0.20, "cheek-volume": -0.25, "cheek-bones": -0.10,
 }  # fmt: skip
 """What sex dimorphism does to bone, from feminine to masculine."""
 _AGE = {
@@ -197,7 +197,7 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
     found[number["mouth-laugh-lines"]] += 0.60 * p["smile"]
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
-    found[number["jawOpen"]] += 0.06 * p["smile"] + 0.30 * p["mouth_open"]
+    found[number["jawOpen"]] += 0.03 * p["smile"] + 0.30 * p["mouth_open"]
     found[number["jawLeft"]] += 0.05 * p["asymmetry"] * p["mouth_open"]
     found[number["mouthClose"]] += 0.05
     return found
