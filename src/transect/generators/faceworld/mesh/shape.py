@@ -68,7 +68,7 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "eye_spacing": (("eye-trans-across", 0.16),),
     "eye_size": (("eye-scale", 0.35),),
     "eye_tilt": (("eye-corner1", 0.25), ("eye-corner2", -0.15)),
-    "eye_openness": (("eye-height2", 0.40),),
+    "eye_openness": (("eye-height2", 0.30),),
     "eye_fold": (("eye-eyefold", -0.32), ("eye-epicanthus", 0.20)),
     "eye_bags": (("eye-bag", 0.25),),
     "brow_height": (("eyebrows-trans-high", 0.20),),
@@ -93,18 +93,18 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -0.20, "nose-scale-vert": -0.20, "nose-scale-horiz": -0.18, "nose-base": 0.20,
-    "head-scale-vert": -0.38, "head-scale-horiz": -0.16, "head-round": -0.31, "head-fat": -0.36, "chin-height": -0.17,
-    "chin-bones": -0.10, "mouth-trans-high": 0.16, "mouth-scale-horiz": 0.10, "mouth-scale-vert": -0.20,
+    "eyebrows-trans-high": -0.22, "nose-scale-vert": -0.10, "nose-scale-horiz": -0.18, "nose-base": 0.20,
+    "head-scale-vert": -0.46, "head-scale-horiz": -0.19, "head-round": -0.38, "head-fat": -0.40, "chin-height": -0.17,
+    "chin-bones": -0.10, "mouth-trans-high": 0.12, "mouth-scale-horiz": -0.04, "mouth-scale-vert": -0.20,
     "mouth-lowerlip-height": 0.10, "mouth-angles": 0.24, "measure-neck-height": -0.35, "measure-neck-circ": 0.30,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
-    "sex": 0.90, "head-round": 0.25, "head-square": 0.20, "head-scale-horiz": 0.20, "chin-height": 0.10,
-    "chin-width": 0.20, "chin-bones": -0.15, "chin-prominent": 0.15, "eyebrows-trans-high": -0.05,
-    "eyebrows-trans-ahead": 0.10, "eye-scale": -0.20, "measure-neck-circ": 0.50,
-    "mouth-trans-high": -0.20, "mouth-upperlip-volume": -0.35, "mouth-lowerlip-volume": -0.25,
-    "nose-scale-vert": -0.15, "nose-scale-horiz": 0.20, "cheek-volume": -0.25, "cheek-bones": -0.10,
+    "sex": 0.90, "head-round": 0.35, "head-square": 0.50, "head-scale-horiz": 0.25, "chin-height": 0.28,
+    "chin-width": 0.25, "chin-bones": -0.30, "chin-prominent": 0.15, "eyebrows-trans-high": 0.12,
+    "eyebrows-trans-ahead": 0.10, "eye-scale": -0.20, "measure-neck-circ": 0.50, "mouth-trans-high": 0.10,
+    "mouth-scale-horiz": 0.15, "mouth-upperlip-volume": -0.35, "mouth-lowerlip-volume": -0.25,
+    "nose-scale-vert": -0.45, "nose-scale-horiz": 0.20, "cheek-volume": -0.25, "cheek-bones": -0.10,
 }  # fmt: skip
 """What sex dimorphism does to bone, from feminine to masculine."""
 _AGE = {
