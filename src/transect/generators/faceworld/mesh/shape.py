@@ -68,14 +68,14 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "eye_spacing": (("eye-trans-across", 0.16),),
     "eye_size": (("eye-scale", 0.35),),
     "eye_tilt": (("eye-corner1", 0.25), ("eye-corner2", -0.15)),
-    "eye_openness": (("eye-height2", 0.40),),
+    "eye_openness": (("eye-height2", 0.30),),
     "eye_fold": (("eye-eyefold", -0.32), ("eye-epicanthus", 0.20)),
     "eye_bags": (("eye-bag", 0.25),),
     "brow_height": (("eyebrows-trans-high", 0.20),),
     "brow_arch": (("eyebrows-angle", 0.20),),
     "brow_ridge": (("eyebrows-trans-ahead", 0.22), ("eyebrows-trans-high", -0.10)),
     "mouth_width": (("mouth-scale-horiz", 0.26),),
-    "mouth_height": (("mouth-trans-high", 0.24),),
+    "mouth_height": (("mouth-trans-high", 0.18),),
     "lip_fullness": (("mouth-upperlip-volume", 0.35), ("mouth-lowerlip-volume", 0.35), ("mouth-lowerlip-height", 0.12)),
     "lip_protrusion": (("mouth-scale-depth", 0.30),),
     "jaw_width": (("chin-bones", 0.30), ("head-square", 0.08)),
@@ -87,24 +87,24 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "forehead_width": (("forehead-temple", 0.30),),
     "face_width": (("head-round", 0.14), ("head-fat", 0.28), ("chin-height", -0.12)),
     "face_length": (("head-scale-vert", 0.30),),
-    "ear_size": (("ear-scale", 0.30),),
+    "ear_size": (("ear-scale", 0.26),),
     "neck_width": (("measure-neck-circ", 0.30),),
 }
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -0.15, "nose-scale-vert": -0.15, "nose-scale-horiz": -0.18, "nose-base": 0.20,
-    "head-scale-vert": -0.35, "head-scale-horiz": -0.12, "head-round": -0.28, "head-fat": -0.34, "chin-height": -0.13,
-    "chin-bones": -0.15, "mouth-trans-high": 0.12, "mouth-scale-horiz": 0.10, "mouth-scale-vert": -0.20,
-    "mouth-lowerlip-height": 0.20, "mouth-angles": 0.22, "measure-neck-height": -0.25,
+    "eyebrows-trans-high": -0.22, "nose-scale-vert": -0.10, "nose-scale-horiz": -0.18, "nose-base": 0.20,
+    "head-scale-vert": -0.46, "head-scale-horiz": -0.19, "head-round": -0.38, "head-fat": -0.40, "chin-height": -0.17,
+    "chin-bones": -0.10, "mouth-trans-high": 0.12, "mouth-scale-horiz": -0.04, "mouth-scale-vert": -0.20,
+    "mouth-lowerlip-height": 0.10, "mouth-angles": 0.24, "measure-neck-height": -0.35, "measure-neck-circ": 0.30,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
-    "sex": 0.90, "head-round": 0.25, "head-square": 0.20, "head-scale-horiz": 0.20, "chin-height": 0.10,
-    "chin-width": 0.20, "chin-bones": -0.10, "chin-prominent": 0.15, "eyebrows-trans-high": -0.15,
-    "eyebrows-angle": 0.10, "eyebrows-trans-ahead": 0.10, "eye-scale": -0.20, "measure-neck-circ": 0.50,
-    "mouth-trans-high": -0.20, "mouth-upperlip-volume": -0.35, "mouth-lowerlip-volume": -0.25,
-    "nose-scale-vert": 0.15, "nose-scale-horiz": 0.20, "cheek-volume": -0.25, "cheek-bones": -0.10,
+    "sex": 0.90, "head-round": 0.35, "head-square": 0.50, "head-scale-horiz": 0.25, "chin-height": 0.28,
+    "chin-width": 0.25, "chin-bones": -0.30, "chin-prominent": 0.15, "eyebrows-trans-high": 0.12,
+    "eyebrows-trans-ahead": 0.10, "eye-scale": -0.20, "measure-neck-circ": 0.50, "mouth-trans-high": 0.10,
+    "mouth-scale-horiz": 0.15, "mouth-upperlip-volume": -0.35, "mouth-lowerlip-volume": -0.25,
+    "nose-scale-vert": -0.45, "nose-scale-horiz": 0.20, "cheek-volume": -0.25, "cheek-bones": -0.10,
 }  # fmt: skip
 """What sex dimorphism does to bone, from feminine to masculine."""
 _AGE = {
@@ -126,7 +126,7 @@ _LEFT_OUT = (
 )
 """What would move ears too far, or nose and mouth to a side."""
 _SMILE = {
-    "mouthSmile": 0.44, "mouthStretch": 0.20, "mouthDimple": 0.20, "mouthUpperUp": 0.50, "mouthLowerDown": 0.20,
+    "mouthSmile": 0.44, "mouthStretch": 0.20, "mouthDimple": 0.20, "mouthUpperUp": 0.50, "mouthLowerDown": 0.26,
     "cheekSquint": 0.90, "eyeSquint": 0.28,
 }  # fmt: skip
 _OPEN = {"mouthUpperUp": 0.20, "mouthSmile": 0.12, "mouthStretch": 0.15}
@@ -193,12 +193,12 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
         found[number["mouthSmile" + side]] += 0.13 + 0.20 * max(sign * slant, 0)
         found[number["mouthFrown" + side]] += 0.08 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
-        found[number["browDown" + side]] += 0.03 + 0.50 * max(-raised, 0)
+        found[number["browDown" + side]] += 0.30 * max(-raised, 0)
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
     found[number["mouth-laugh-lines"]] += 0.60 * p["smile"]
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
-    found[number["jawOpen"]] += 0.05 * p["smile"] + 0.30 * p["mouth_open"]
-    found[number["jawLeft"]] += 0.12 * p["asymmetry"] * p["mouth_open"]
+    found[number["jawOpen"]] += 0.03 * p["smile"] + 0.30 * p["mouth_open"]
+    found[number["jawLeft"]] += 0.05 * p["asymmetry"] * p["mouth_open"]
     found[number["mouthClose"]] += 0.05
     return found
 
