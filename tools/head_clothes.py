@@ -87,16 +87,25 @@ def pointed(low: float, wide: float, side: float, back: float) -> Line:
     return height
 
 
-_STEPS = np.array([0, 0, 0.012, 0.04, 0.08, 0.11, 0.125, 0.14, 0.18, 0.25, 0.36, 0.5, 0.7, 0.95, 1.25, 1.6, 2.0, 2.5, 3.2])
+_STEPS = np.array(
+    [0, 0, 0.012, 0.04, 0.08, 0.11, 0.125, 0.14, 0.18, 0.25, 0.36, 0.5, 0.7, 0.95, 1.25, 1.6, 2.0, 2.5, 3.2]
+)
 """How far rows lie below the neckline."""
 
 
 def torso(
-    body: Body, line: Line, thick: float, band: float = 0.0, loose: float = 1.0, fold: float = 0.025, pad: float = 0.0,
+    body: Body,
+    line: Line,
+    thick: float,
+    band: float = 0.0,
+    loose: float = 1.0,
+    fold: float = 0.025,
+    pad: float = 0.0,
     over: bool = False,
 ) -> Sheet:
     """Cloth from its neckline down; band: how much the ribbing at its edge stands out; pad: of shoulders; over:
-    whether it lies over other cloth."""
+    whether it lies over other cloth.
+    """
     turn, step = _TURN[None], _STEPS[:, None]
     start = body.edge(_TURN, line)[None]
     fall = np.minimum(start + step / 1.75, _LOWEST)
@@ -112,7 +121,11 @@ def torso(
         off = off + 0.05 * np.exp(-step / 0.3)
         points[1:] = body.at(turn + 0 * fall, fall, off, loose * far)[1:]
     seam = np.exp(-(((step - 0.13) / 0.014) ** 2)) * (band > 0)
-    light = (1 - 0.30 * seam) * ((0.95 if over else 0.62) + (0.05 if over else 0.38) * np.clip(step / 0.5, 0, 1) ** 0.6) * (1 + 0.07 * far * wave)
+    light = (
+        (1 - 0.30 * seam)
+        * ((0.95 if over else 0.62) + (0.05 if over else 0.38) * np.clip(step / 0.5, 0, 1) ** 0.6)
+        * (1 + 0.07 * far * wave)
+    )
     light[0] = 0.45
     return points, light + 0 * turn, False, True
 
@@ -144,8 +157,12 @@ def collar(body: Body, gap: float, spread: float, high: float = 0.0, close: floa
     off = np.where(share < 0, 0.012, 0.04 + 0.085 * close * np.clip(down / 0.12, 0, 1) ** 0.5 - 0.02 * down)
     off = off + 0.012 * np.sin(3 * turn) * down
     points = body.at(turn + aside * spread * point * down, fall, off, 0.6 * down)
-    points = np.where((share > 0.99)[..., None], body.at(turn + aside * spread * point * down, fall, off - 0.02, 0.6), points)
-    stitch = np.exp(-(((down - 0.86) / 0.035) ** 2)) + np.exp(-((((turn + 0 * down - gap) % (2 * np.pi - 2 * gap)) / 0.01) ** 2))
+    points = np.where(
+        (share > 0.99)[..., None], body.at(turn + aside * spread * point * down, fall, off - 0.02, 0.6), points
+    )
+    stitch = np.exp(-(((down - 0.86) / 0.035) ** 2)) + np.exp(
+        -((((turn + 0 * down - gap) % (2 * np.pi - 2 * gap)) / 0.01) ** 2)
+    )
     light = np.where(share < 0, 0.55, 0.97 - 0.10 * np.clip(stitch, 0, 1) + 0.05 * np.clip(1 - down / 0.2, 0, 1))
     return points, light, False, False
 

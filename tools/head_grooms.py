@@ -14,11 +14,11 @@ from jaxtyping import Float, Int
 from scipy.ndimage import gaussian_filter
 from scipy.spatial import cKDTree
 
+from tools.head_clothes import Body, clothes, sheet_faces
+from tools.head_masks import face_masks
 from transect.generators.faceworld.mesh.asset import FILE
 from transect.generators.faceworld.mesh.hair import beard_density, hairline
 from transect.generators.faceworld.mesh.kernels import find_normals
-
-from tools.head_clothes import Body, clothes, sheet_faces
 
 Held: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Float[np.ndarray, "n 3"]
@@ -669,7 +669,9 @@ def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: fl
     reach = np.maximum(smooth, reach * 0.97) + edge + (thick - edge) * np.minimum(1, 5 * share)
     reach = gaussian_filter(reach, (0.8, 3.0), mode=("nearest", "wrap"))
     low, side = np.clip(0.25 - high, 0, 1), np.abs(_TURN - np.pi)
-    around = (1 - np.abs(np.sin(8 * angle + 1.2 * side))) ** 2 + 0.7 * (1 - np.abs(np.sin(13 * angle - 1.7 * side + 1))) ** 2
+    around = (1 - np.abs(np.sin(8 * angle + 1.2 * side))) ** 2 + 0.7 * (
+        1 - np.abs(np.sin(13 * angle - 1.7 * side + 1))
+    ) ** 2
     along = np.sin(5 * side + 6.5 * angle) + 0.6 * np.sin(9 * side - 4 * angle + 1)
     wave = (0.10 + low) * (0.8 * around + 0.6 * along) + 0.25 * along * np.clip(1 - np.abs(high), 0, 1)
     band, seam = np.clip((0.045 - share) / 0.01, 0, 1), np.exp(-(((share - 0.06) / 0.010) ** 2))
@@ -704,14 +706,19 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
                 points.append(flat)
                 inner = 0.55 if side is not grid and name in hats else 1.0
                 tint.append(np.broadcast_to(inner * shade, sheet.shape[:2]).ravel())
-        every = np.concatenate(points)
-        found |= {
-            f"worn_{name}_points": (np.rint(every * 1000) / 1000).astype(np.float32),
-            f"worn_{name}_faces": np.concatenate(faces).astype(np.int32),
-            f"worn_{name}_anchors": skin.used[skin.tree.query(every)[1]].astype(np.uint16),
-            f"worn_{name}_tint": np.concatenate(tint).astype(np.float16),
-        }  # fmt: skip
+        found |= _stored(skin, name, np.concatenate(points), np.concatenate(faces), np.concatenate(tint))
+    for name, mask in face_masks(held, skin.points[skin.used]).items():
+        found |= _stored(skin, name, *mask)
     return found
+
+
+def _stored(skin: Skin, name: str, points: Points, faces: np.ndarray, tint: np.ndarray) -> dict[str, np.ndarray]:
+    return {
+        f"worn_{name}_points": (np.rint(points * 1000) / 1000).astype(np.float32),
+        f"worn_{name}_faces": faces.astype(np.int32),
+        f"worn_{name}_anchors": skin.used[skin.tree.query(points)[1]].astype(np.uint16),
+        f"worn_{name}_tint": tint.astype(np.float16),
+    }
 
 
 def main() -> None:
