@@ -592,7 +592,7 @@ def beanie(skin: Skin) -> list[Sheet]:
 
 def cap(skin: Skin) -> list[Sheet]:
     """A cap of six panels with a curved peak, a button and rows of stitches."""
-    dome = crown(skin, (0.26, 0.03, -0.12), 0.15, 0.0, 30)
+    dome = crown(skin, (0.26, 0.03, -0.12), 0.17, 0.0, 30)
     share = np.linspace(0, 1, 30)[:, None]
     ahead = np.clip(np.cos(_TURN), 0, 1)[None] ** 2
     dome = dome + (0.10 * ahead * np.sin(share * np.pi) ** 0.8)[..., None] * np.array([0, 0.45, 0.85])
@@ -614,7 +614,7 @@ def cap(skin: Skin) -> list[Sheet]:
 
 def felt_hat(skin: Skin) -> list[Sheet]:
     """A hat of felt: walls that taper, a pinched crease along the top, a ribbon, a brim that dips in front."""
-    base = crown(skin, (0.27, 0.10, -0.06), 0.22, 0.0)[0]
+    base = crown(skin, (0.27, 0.10, -0.06), 0.27, 0.0)[0]
     base = gaussian_filter(base, (4.0, 0), mode="wrap")
     middle, top = np.array([0.0, 0.0, -1.30]), 2.02
     flat = (base - middle) * np.array([1.0, 0, 1.0])
