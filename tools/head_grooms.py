@@ -614,27 +614,27 @@ def cap(skin: Skin) -> list[Sheet]:
 
 def felt_hat(skin: Skin) -> list[Sheet]:
     """A hat of felt: walls that taper, a pinched crease along the top, a ribbon, a brim that dips in front."""
-    base = crown(skin, (0.27, 0.10, -0.06), 0.27, 0.0)[0]
+    base = crown(skin, (0.27, 0.10, -0.06), 0.42, 0.0)[0]
     base = gaussian_filter(base, (4.0, 0), mode="wrap")
-    middle, top = np.array([0.0, 0.0, -1.30]), 2.02
+    middle, top = np.array([0.0, 0.0, -1.30]), 1.97
     flat = (base - middle) * np.array([1.0, 0, 1.0])
     pinch = 0.09 * np.exp(-(((np.abs(np.sin(_TURN)) - 0.55) / 0.25) ** 2)) * (np.cos(_TURN) > 0)
     rows, tints = [], []
     for share in np.linspace(0, 1, 26):
-        height = base[:, 1] + (top - base[:, 1]) * share
+        height = base[:, 1] + (top - base[:, 1]) * share - 0.06 * (share == 0)
         inward = 1 - 0.17 * share**1.5 - pinch * share - 0.03 * np.clip((share - 0.85) / 0.15, 0, 1) ** 2
         inward = inward + 0.02 * (share < 0.26)
         rows.append(middle + flat * inward[:, None] + height[:, None] * np.array([0, 1.0, 0]))
         tints.append(np.full(_ROUND, (0.30 if 0.01 < share < 0.25 else 0.20) if share < 0.26 else 1.0))
     for share in np.linspace(0.06, 1, 12):
         ring = flat * (0.80 - pinch)[:, None] * (1 - share)
-        crease = 0.20 * np.exp(-((ring[:, 0] / 0.24) ** 2)) * min(1, 2.5 * share)
+        crease = 0.14 * np.exp(-((ring[:, 0] / 0.24) ** 2)) * min(1, 2.5 * share)
         height = top + 0.09 * np.sqrt(1 - (1 - share) ** 2) - crease
         rows.append(middle + ring + height[:, None] * np.array([0, 1.0, 0]))
         tints.append(np.ones(_ROUND) - 0.3 * crease)
     step = np.linspace(0, 1, 12)[:, None, None]
     rise = 0.22 * np.abs(np.sin(_TURN)) ** 2 - 0.20 * np.clip(np.cos(_TURN), 0, 1) + 0.02 * np.sin(3 * _TURN + 1)
-    ring = base + 0.66 * step * unit(flat) + step**1.7 * rise[:, None] * np.array([0, 1.0, 0])
+    ring = base + (0.72 * step - 0.06) * unit(flat) + step**1.7 * rise[:, None] * np.array([0, 1.0, 0])
     bound = 0.95 - 0.35 * (step[..., 0] > 0.94) * np.ones((1, _ROUND)) - 0.3 * (step[..., 0] < 0.02)
     return [(np.stack(rows), np.stack(tints), False), (ring, bound, True)]
 

@@ -269,7 +269,7 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, head.rest)
-        full = _wearing(scene, frame, shading.FRAME, 0.05 if worn.of_horn(p) else 0.25, head.pose)
+        full = _wearing(scene, frame, shading.FRAME, 0.05 if worn.of_horn(p) else 0.12, head.pose)
         behind, left = worn.shade_of_spectacles(p, head.rest, lamp[0] @ head.pose.rotation)
         vertices[behind, shading.LIGHT : shading.ALBEDO] *= left[:, 1:]
         vertices[behind[:, None], [16, 20]] *= left[:, :1]

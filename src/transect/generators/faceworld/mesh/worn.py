@@ -180,7 +180,7 @@ def of_horn(p: Values) -> bool:
 
 def _halves(p: Values) -> Float[np.ndarray, " 2"]:
     """Half the width and depth of the frame's bars: of horn, or of wire."""
-    return np.array([0.032, 0.034]) if of_horn(p) else np.array([0.012, 0.014])
+    return np.array([0.032, 0.034]) if of_horn(p) else np.array([0.014, 0.014])
 
 
 def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]:
