@@ -632,10 +632,11 @@ def felt_hat(skin: Skin) -> list[Sheet]:
         height = top + 0.09 * np.sqrt(1 - (1 - share) ** 2) - crease
         rows.append(middle + ring + height[:, None] * np.array([0, 1.0, 0]))
         tints.append(np.ones(_ROUND) - 0.3 * crease)
-    step = np.linspace(0, 1, 12)[:, None, None]
+    step = np.concatenate([[-0.34, -0.04], np.linspace(0, 1, 12)])[:, None, None]  # from inside the skull
     rise = 0.22 * np.abs(np.sin(_TURN)) ** 2 - 0.20 * np.clip(np.cos(_TURN), 0, 1) + 0.02 * np.sin(3 * _TURN + 1)
-    ring = base + (0.72 * step - 0.06) * unit(flat) + step**1.7 * rise[:, None] * np.array([0, 1.0, 0])
-    bound = 0.95 - 0.35 * (step[..., 0] > 0.94) * np.ones((1, _ROUND)) - 0.3 * (step[..., 0] < 0.02)
+    out = np.clip(step, 0, 1)
+    ring = base + (0.66 * out + np.minimum(step, 0)) * unit(flat) + out**1.7 * rise[:, None] * np.array([0, 1.0, 0])
+    bound = 0.95 - 0.35 * (step[..., 0] > 0.94) * np.ones((1, _ROUND)) - 0.5 * (step[..., 0] < 0)
     return [(np.stack(rows), np.stack(tints), False), (ring, bound, True)]
 
 
