@@ -116,7 +116,7 @@ def torso(
     off = 0.012 + thick * np.clip(step / 0.04, 0, 1) ** 0.5 + band * ribbed + fold * far * wave
     off += pad * np.exp(-(((np.abs(turn) - 1.6) / 0.5) ** 2)) * np.clip((fall - 0.75) / 0.3, 0, 1)
     points = body.at(turn + 0 * fall, fall, off, loose * far)
-    points[0] = body.at(_TURN, start[0], 0.05 if over else -0.20)
+    points[0] = body.at(_TURN, start[0], 0.05 if over else -0.34)
     if over:
         off = off + 0.05 * np.exp(-step / 0.3)
         points[1:] = body.at(turn + 0 * fall, fall, off, loose * far)[1:]

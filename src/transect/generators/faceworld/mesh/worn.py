@@ -91,7 +91,7 @@ def covered(name: str) -> Bool[np.ndarray, " f"]:
     """Faces of the head that a garment hides: they need not be drawn, and cannot show through."""
     (points, mean), (faces, parts) = ((of - _CHEST for of in (asset().worn[name].points, asset().mean)), solid_faces())
     near, far = (of / np.linalg.norm(of, axis=1, keepdims=True) for of in (points, mean))
-    above = far + np.array([0, 0.10, 0])
+    above = far + np.where(np.abs(mean[:, :1]) > 0.7, 0.06, 0.10) * np.array([0, 1, 0])
     above /= np.linalg.norm(above, axis=1, keepdims=True)
     away = np.maximum(*(cKDTree(near).query(of)[0] for of in (far, above)))
     hidden = (away < 0.06 + 0.3 * np.clip(np.arccos(far[:, 1]) - 1, 0, 1)) & (mean[:, 1] < 1.7)
