@@ -71,7 +71,7 @@ def around(front: float, side: float, back: float) -> Line:
 
     def height(x: Angles, z: Angles) -> Angles:
         ahead = (z + 1.45) / np.hypot(x, z + 1.45)
-        return side + np.where(ahead > 0, front - side, back - side) * np.abs(ahead) ** 1.7
+        return np.asarray(side + np.where(ahead > 0, front - side, back - side) * np.abs(ahead) ** 1.7)
 
     return height
 
@@ -87,16 +87,25 @@ def pointed(low: float, wide: float, side: float, back: float) -> Line:
     return height
 
 
-_STEPS = np.array([0, 0, 0.012, 0.04, 0.08, 0.11, 0.125, 0.14, 0.18, 0.25, 0.36, 0.5, 0.7, 0.95, 1.25, 1.6, 2.0, 2.5, 3.2])
+_STEPS = np.array(
+    [0, 0, 0.012, 0.04, 0.08, 0.11, 0.125, 0.14, 0.18, 0.25, 0.36, 0.5, 0.7, 0.95, 1.25, 1.6, 2.0, 2.5, 3.2]
+)
 """How far rows lie below the neckline."""
 
 
 def torso(
-    body: Body, line: Line, thick: float, band: float = 0.0, loose: float = 1.0, fold: float = 0.025, pad: float = 0.0,
+    body: Body,
+    line: Line,
+    thick: float,
+    band: float = 0.0,
+    loose: float = 1.0,
+    fold: float = 0.025,
+    pad: float = 0.0,
     over: bool = False,
 ) -> Sheet:
     """Cloth from its neckline down; band: how much the ribbing at its edge stands out; pad: of shoulders; over:
-    whether it lies over other cloth."""
+    whether it lies over other cloth.
+    """
     turn, step = _TURN[None], _STEPS[:, None]
     start = body.edge(_TURN, line)[None]
     fall = np.minimum(start + step / 1.75, _LOWEST)
@@ -107,12 +116,16 @@ def torso(
     off = 0.012 + thick * np.clip(step / 0.04, 0, 1) ** 0.5 + band * ribbed + fold * far * wave
     off += pad * np.exp(-(((np.abs(turn) - 1.6) / 0.5) ** 2)) * np.clip((fall - 0.75) / 0.3, 0, 1)
     points = body.at(turn + 0 * fall, fall, off, loose * far)
-    points[0] = body.at(_TURN, start[0], 0.05 if over else -0.20)
+    points[0] = body.at(_TURN, start[0], 0.05 if over else -0.34)
     if over:
         off = off + 0.05 * np.exp(-step / 0.3)
         points[1:] = body.at(turn + 0 * fall, fall, off, loose * far)[1:]
     seam = np.exp(-(((step - 0.13) / 0.014) ** 2)) * (band > 0)
-    light = (1 - 0.30 * seam) * ((0.95 if over else 0.62) + (0.05 if over else 0.38) * np.clip(step / 0.5, 0, 1) ** 0.6) * (1 + 0.07 * far * wave)
+    light = (
+        (1 - 0.30 * seam)
+        * ((0.95 if over else 0.62) + (0.05 if over else 0.38) * np.clip(step / 0.5, 0, 1) ** 0.6)
+        * (1 + 0.07 * far * wave)
+    )
     light[0] = 0.45
     return points, light + 0 * turn, False, True
 
@@ -144,8 +157,12 @@ def collar(body: Body, gap: float, spread: float, high: float = 0.0, close: floa
     off = np.where(share < 0, 0.012, 0.04 + 0.085 * close * np.clip(down / 0.12, 0, 1) ** 0.5 - 0.02 * down)
     off = off + 0.012 * np.sin(3 * turn) * down
     points = body.at(turn + aside * spread * point * down, fall, off, 0.6 * down)
-    points = np.where((share > 0.99)[..., None], body.at(turn + aside * spread * point * down, fall, off - 0.02, 0.6), points)
-    stitch = np.exp(-(((down - 0.86) / 0.035) ** 2)) + np.exp(-((((turn + 0 * down - gap) % (2 * np.pi - 2 * gap)) / 0.01) ** 2))
+    points = np.where(
+        (share > 0.99)[..., None], body.at(turn + aside * spread * point * down, fall, off - 0.02, 0.6), points
+    )
+    stitch = np.exp(-(((down - 0.86) / 0.035) ** 2)) + np.exp(
+        -((((turn + 0 * down - gap) % (2 * np.pi - 2 * gap)) / 0.01) ** 2)
+    )
     light = np.where(share < 0, 0.55, 0.97 - 0.10 * np.clip(stitch, 0, 1) + 0.05 * np.clip(1 - down / 0.2, 0, 1))
     return points, light, False, False
 
@@ -158,9 +175,9 @@ class Front:
         at = body.at(turn, fall, off, 0.8).reshape(-1, 3)
         self.depth = LinearNDInterpolator(at[:, :2], at[:, 2], fill_value=-0.9)
 
-    def sheet(self, left: np.ndarray, right: np.ndarray, across: int, bulge: float, light: np.ndarray) -> Sheet:
+    def sheet(self, sides: tuple[np.ndarray, np.ndarray], across: int, bulge: float, light: np.ndarray) -> Sheet:
         """Cloth between two lines down the chest, rows by columns; bulge: how far it stands off."""
-        share = np.linspace(0, 1, across)[None, :, None]
+        (left, right), share = sides, np.linspace(0, 1, across)[None, :, None]
         flat = left[:, None] + (right - left)[:, None] * share
         out = bulge * np.clip(6 * np.minimum(share, 1 - share), 0, 1)[..., 0]
         points = np.concatenate([flat, (self.depth(flat) + 0.01 + out)[..., None]], -1)
@@ -175,9 +192,9 @@ def lapels(front: Front, beside: float, side: float, low: float) -> list[Sheet]:
     for aside in (1.0, -1.0):
         inner = np.stack([aside * beside * (1 - share), side + (low - side) * share], 1)
         outer = inner + wide[:, None] * np.array([0.93 * aside, 0.28])
-        light = np.array([0.78, 0.93, 0.96, 0.98, 0.98, 0.9, 0.75])[None] + 0 * share[:, None]
+        light = np.array([0.72, 0.95, 1.0, 1.02, 1.02, 1.0, 0.45])[None] + 0 * share[:, None]
         light = light - 0.35 * np.exp(-(((share - 0.213) / 0.01) ** 2))[:, None] * np.array([0, 0, 0, 0.5, 1, 1, 1.0])
-        found.append(front.sheet(inner, outer, 7, 0.065, light))
+        found.append(front.sheet((inner, outer), 7, 0.085, light))
     return found
 
 
@@ -186,14 +203,14 @@ def tie(front: Front, top: float) -> list[Sheet]:
     down = np.linspace(0, 1, 9)
     half = 0.185 - 0.06 * down
     high = top - 0.36 * down
-    sides = [np.stack([sign * half, high], 1) for sign in (-1.0, 1.0)]
+    sides = np.stack([-half, high], 1), np.stack([half, high], 1)
     lit = 0.75 + 0.35 * np.sin(np.pi * down)[:, None] + 0 * np.zeros(9)
-    knot = front.sheet(*sides, 9, 0.16, lit + SECOND * 2)
+    knot = front.sheet(sides, 9, 0.16, lit + SECOND * 2)
     half = 0.13 + 0.16 * down
     high = top - 0.34 - 2.2 * down
-    sides = [np.stack([sign * half, high], 1) for sign in (-1.0, 1.0)]
+    sides = np.stack([-half, high], 1), np.stack([half, high], 1)
     lit = 0.45 + 0.5 * np.clip(6 * down, 0, 1)[:, None] + 0 * np.zeros(9)
-    return [knot, front.sheet(*sides, 9, 0.085, lit + SECOND * 2)]
+    return [knot, front.sheet(sides, 9, 0.085, lit + SECOND * 2)]
 
 
 def under(sheets: list[Sheet]) -> list[Sheet]:
@@ -208,7 +225,7 @@ def clothes(body: Body) -> dict[str, list[Sheet]]:
     open_ = pointed(-3.05, 0.50, -2.28, -2.10)
     jacket, lapel = pointed(-5.4, 1.02, -2.34, -2.08), (1.02, -2.34, -5.4)
     front = Front(body, 0.10)
-    suit = [torso(body, jacket, 0.12, fold=0.012, pad=0.14, over=True), *lapels(front, *lapel)]
+    suit = [torso(body, jacket, 0.12, fold=0.012, pad=0.08, over=True), *lapels(front, *lapel)]
     worn = {
         "tee": [torso(body, crew, 0.03, 0.014)],
         "sweater": [torso(body, low, 0.075, 0.03, fold=0.03)],
@@ -227,8 +244,8 @@ def clothes(body: Body) -> dict[str, list[Sheet]]:
 
 def squared(points: np.ndarray, name: str) -> np.ndarray:
     """Shoulders that the cloth fills up: more so in a jacket."""
-    high = 0.42 if name in ("blazer", "jacket", "suit") else 0.30
-    share = np.clip((np.abs(points[..., 0]) - 0.85) / 1.5, 0, 1)
+    high = 0.30 if name in ("blazer", "jacket", "suit") else 0.20
+    share = np.clip((np.abs(points[..., 0]) - 0.85) / 1.9, 0, 1)
     lift = high * share**2 * (3 - 2 * share)
     return np.asarray(points + lift[..., None] * np.array([0, 1.0, 0]))
 

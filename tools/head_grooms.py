@@ -15,11 +15,11 @@ from jaxtyping import Float, Int
 from scipy.ndimage import gaussian_filter
 from scipy.spatial import cKDTree
 
+from tools.head_clothes import Body, clothes, sheet_faces
+from tools.head_masks import face_masks
 from transect.generators.faceworld.mesh.asset import FILE
 from transect.generators.faceworld.mesh.hair import beard_density, hairline
 from transect.generators.faceworld.mesh.kernels import find_normals
-
-from tools.head_clothes import Body, clothes, sheet_faces
 
 Held: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Float[np.ndarray, "n 3"]
@@ -662,7 +662,7 @@ def beanie(skin: Skin) -> list[Sheet]:
 
 def cap(skin: Skin) -> list[Sheet]:
     """A cap of six panels with a curved peak, a button and rows of stitches."""
-    dome = crown(skin, (0.26, 0.03, -0.12), 0.15, 0.0, 30)
+    dome = crown(skin, (0.26, 0.03, -0.12), 0.17, 0.0, 30)
     share = np.linspace(0, 1, 30)[:, None]
     ahead = np.clip(np.cos(_TURN), 0, 1)[None] ** 2
     dome = dome + (0.10 * ahead * np.sin(share * np.pi) ** 0.8)[..., None] * np.array([0, 0.45, 0.85])
@@ -684,28 +684,29 @@ def cap(skin: Skin) -> list[Sheet]:
 
 def felt_hat(skin: Skin) -> list[Sheet]:
     """A hat of felt: walls that taper, a pinched crease along the top, a ribbon, a brim that dips in front."""
-    base = crown(skin, (0.27, 0.10, -0.06), 0.22, 0.0)[0]
+    base = crown(skin, (0.27, 0.10, -0.06), 0.42, 0.0)[0]
     base = gaussian_filter(base, (4.0, 0), mode="wrap")
-    middle, top = np.array([0.0, 0.0, -1.30]), 2.02
+    middle, top = np.array([0.0, 0.0, -1.30]), 1.97
     flat = (base - middle) * np.array([1.0, 0, 1.0])
     pinch = 0.09 * np.exp(-(((np.abs(np.sin(_TURN)) - 0.55) / 0.25) ** 2)) * (np.cos(_TURN) > 0)
     rows, tints = [], []
     for share in np.linspace(0, 1, 26):
-        height = base[:, 1] + (top - base[:, 1]) * share
+        height = base[:, 1] + (top - base[:, 1]) * share - 0.06 * (share == 0)
         inward = 1 - 0.17 * share**1.5 - pinch * share - 0.03 * np.clip((share - 0.85) / 0.15, 0, 1) ** 2
         inward = inward + 0.02 * (share < 0.26)
         rows.append(middle + flat * inward[:, None] + height[:, None] * np.array([0, 1.0, 0]))
         tints.append(np.full(_ROUND, (0.30 if 0.01 < share < 0.25 else 0.20) if share < 0.26 else 1.0))
     for share in np.linspace(0.06, 1, 12):
         ring = flat * (0.80 - pinch)[:, None] * (1 - share)
-        crease = 0.20 * np.exp(-((ring[:, 0] / 0.24) ** 2)) * min(1, 2.5 * share)
+        crease = 0.14 * np.exp(-((ring[:, 0] / 0.24) ** 2)) * min(1, 2.5 * share)
         height = top + 0.09 * np.sqrt(1 - (1 - share) ** 2) - crease
         rows.append(middle + ring + height[:, None] * np.array([0, 1.0, 0]))
         tints.append(np.ones(_ROUND) - 0.3 * crease)
-    step = np.linspace(0, 1, 12)[:, None, None]
+    step = np.concatenate([[-0.34, -0.04], np.linspace(0, 1, 12)])[:, None, None]  # from inside the skull
     rise = 0.22 * np.abs(np.sin(_TURN)) ** 2 - 0.20 * np.clip(np.cos(_TURN), 0, 1) + 0.02 * np.sin(3 * _TURN + 1)
-    ring = base + 0.66 * step * unit(flat) + step**1.7 * rise[:, None] * np.array([0, 1.0, 0])
-    bound = 0.95 - 0.35 * (step[..., 0] > 0.94) * np.ones((1, _ROUND)) - 0.3 * (step[..., 0] < 0.02)
+    out = np.clip(step, 0, 1)
+    ring = base + (0.66 * out + np.minimum(step, 0)) * unit(flat) + out**1.7 * rise[:, None] * np.array([0, 1.0, 0])
+    bound = 0.95 - 0.35 * (step[..., 0] > 0.94) * np.ones((1, _ROUND)) - 0.5 * (step[..., 0] < 0)
     return [(np.stack(rows), np.stack(tints), False), (ring, bound, True)]
 
 
@@ -739,7 +740,9 @@ def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: fl
     reach = np.maximum(smooth, reach * 0.97) + edge + (thick - edge) * np.minimum(1, 5 * share)
     reach = gaussian_filter(reach, (0.8, 3.0), mode=("nearest", "wrap"))
     low, side = np.clip(0.25 - high, 0, 1), np.abs(_TURN - np.pi)
-    around = (1 - np.abs(np.sin(8 * angle + 1.2 * side))) ** 2 + 0.7 * (1 - np.abs(np.sin(13 * angle - 1.7 * side + 1))) ** 2
+    around = (1 - np.abs(np.sin(8 * angle + 1.2 * side))) ** 2 + 0.7 * (
+        1 - np.abs(np.sin(13 * angle - 1.7 * side + 1))
+    ) ** 2
     along = np.sin(5 * side + 6.5 * angle) + 0.6 * np.sin(9 * side - 4 * angle + 1)
     wave = (0.10 + low) * (0.8 * around + 0.6 * along) + 0.25 * along * np.clip(1 - np.abs(high), 0, 1)
     band, seam = np.clip((0.045 - share) / 0.01, 0, 1), np.exp(-(((share - 0.06) / 0.010) ** 2))
@@ -774,14 +777,19 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
                 points.append(flat)
                 inner = 0.55 if side is not grid and name in hats else 1.0
                 tint.append(np.broadcast_to(inner * shade, sheet.shape[:2]).ravel())
-        every = np.concatenate(points)
-        found |= {
-            f"worn_{name}_points": (np.rint(every * 1000) / 1000).astype(np.float32),
-            f"worn_{name}_faces": np.concatenate(faces).astype(np.int32),
-            f"worn_{name}_anchors": skin.used[skin.tree.query(every)[1]].astype(np.uint16),
-            f"worn_{name}_tint": np.concatenate(tint).astype(np.float16),
-        }  # fmt: skip
+        found |= _stored(skin, name, np.concatenate(points), np.concatenate(faces), np.concatenate(tint))
+    for name, mask in face_masks(held, skin.points[skin.used]).items():
+        found |= _stored(skin, name, *mask)
     return found
+
+
+def _stored(skin: Skin, name: str, points: Points, faces: np.ndarray, tint: np.ndarray) -> dict[str, np.ndarray]:
+    return {
+        f"worn_{name}_points": (np.rint(points * 1000) / 1000).astype(np.float32),
+        f"worn_{name}_faces": faces.astype(np.int32),
+        f"worn_{name}_anchors": skin.used[skin.tree.query(points)[1]].astype(np.uint16),
+        f"worn_{name}_tint": tint.astype(np.float16),
+    }
 
 
 def main() -> None:

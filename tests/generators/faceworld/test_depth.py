@@ -31,15 +31,15 @@ def test_the_tip_of_the_nose_is_nearest_and_lies_where_its_landmark_does():
         near = np.where(face[row], depth[row], np.inf)
         y, x = np.unravel_index(near.argmin(), near.shape)
         assert np.hypot(x - marks[row, 30, 0], y - marks[row, 30, 1]) < 6
-    # The eyes lie at the origin, 17 distances between the eyes from a camera at distance 1.
-    assert near.min() == pytest.approx(17 - 0.75, abs=0.4)
+    # The eyes lie at the origin, 24 distances between the eyes from a camera at distance 1.
+    assert near.min() == pytest.approx(24 - 0.75, abs=0.4)
 
 
 def test_depth_is_where_the_person_is_and_follows_the_camera():
     depth, person = WORLD.depth(PEOPLE), WORLD.masks(PEOPLE)["person"]
     np.testing.assert_array_equal(~np.isnan(depth), person)
     farther = WORLD.vertices(WORLD.set(PEOPLE, {"distance": 1.5}))[..., 2] - WORLD.vertices(PEOPLE)[..., 2]
-    np.testing.assert_allclose(farther, 8.5, atol=1e-4)
+    np.testing.assert_allclose(farther, 12, atol=1e-4)
 
 
 def test_a_beanie_lies_on_the_head():

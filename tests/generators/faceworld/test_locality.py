@@ -117,8 +117,8 @@ def test_facial_hair_leaves_the_upper_face_and_the_background(style):
 
 def test_earrings_reach_only_below_the_ears():
     _, pictures = settled({"earrings": 0.0}, {"earrings": 1.0}, hair_style=1.0, yaw=0.0, roll=0.0, pitch=0.0)
-    # Lobes lie at 1.22 to either side, .82 below the eyes; balls of radius .075 hang .1 below them.
-    below = (np.abs(np.abs(X) - 1.2) < 0.35) & (np.abs(Y - 0.92) < 0.35)
+    # Lobes lie at 1.22 to either side, .82 below the eyes; rings of radius .23 hang from them.
+    below = (np.abs(np.abs(X) - 1.2) < 0.40) & (np.abs(Y - 1.05) < 0.50)
     assert_reaches_only(np.broadcast_to(below, pictures[0].shape[:3]), pictures)
 
 

@@ -95,7 +95,7 @@ def _hue(turns: Float[np.ndarray, " n"], chroma: Float[np.ndarray, " n"]) -> Flo
 
 
 def _cloth(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Reflectance of cloth, .012 to .55 on a logarithmic scale: much is near grey, navy, denim, wine, brown or olive."""
+    """Reflectance of cloth, .012 to .55 on a logarithmic scale: much near grey, navy, wine, brown or olive."""
     kinds = ((0.61, 0.10, 0.50), (0.99, 0.06, 0.55), (0.09, 0.06, 0.28), (0.33, 0.08, 0.16))
     colored = sum(most * np.exp(-((((hue - center + 0.5) % 1 - 0.5) / wide) ** 2)) for center, wide, most in kinds)
     chroma = 0.02 + (0.1 + 0.9 * np.sin(np.pi * lightness) ** 2) * (1.1 - lightness) ** 0.5 * colored

@@ -102,7 +102,7 @@ def _wall(view: _View) -> tuple[Picture, Picture]:
 
 
 def _boxes(view: _View, knots: Float[np.ndarray, "k 6"], soft: float, narrow: float) -> tuple[Picture, Picture]:
-    """Blurred boxes, how bright and how warm: a box is a row times a column, so that all are one product of matrices."""
+    """Blurred boxes, how bright and how warm: each is a row times a column, so all are one product of matrices."""
     x, y, width, tone, hue, tall = (knots[:, k, None] for k in range(6))
     half_x, half_y = narrow + 0.20 * np.abs(width), 0.55 + 0.40 * tall.clip(-1, 1)
     across = _step(half_x - np.abs(view.x - 0.95 * x), -soft, soft)

@@ -146,9 +146,13 @@ def _wearing(scene: Scene, piece: worn.Piece, code: int, gloss: float | np.ndarr
 
 
 def _carried(points: Float[np.ndarray, "n 3"], pose: Pose) -> Float[np.ndarray, "n 3"]:
-    """Clothes go where the middle of the neck goes, and do not turn with it."""
+    """Collars go and tilt with the neck, but do not turn with it; what lies on shoulders moves with these."""
+    up, low = pose.rotation[:, 1], np.clip((-2.1 - points[:, 1:2]) / 0.3, 0, 1)
+    across = np.array([up[1], -up[0], 0.0]) / np.hypot(up[0], up[1])
+    ahead = Pose(np.stack([across, up, np.cross(across, up)], 1), pose.distance)
     middle = points * np.array([0, 1, 0], np.float32) + np.array([0, 0, -1.5], np.float32)
-    return np.asarray(points + pose.turn(middle) - middle)
+    tilted = ahead.turn(points) + pose.turn(middle) - ahead.turn(middle)
+    return np.asarray(tilted + (pose.turn(points) - tilted) * low, dtype=np.float32)
 
 
 def _columns(scene: Scene, first: int = 0) -> Float[np.ndarray, "w 21"]:
@@ -271,7 +275,7 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
     vertices, full, lens = _vertices(p, colors, seed, scene, seen, entering, head), scene, None
     if p["glasses"] > 0:
         frame, lens = worn.spectacles(p, head.rest)
-        full = _wearing(scene, frame, shading.FRAME, 0.05 if worn.of_horn(p) else 0.25, head.pose)
+        full = _wearing(scene, frame, shading.FRAME, 0.05 if worn.of_horn(p) else 0.12, head.pose)
         behind, left = worn.shade_of_spectacles(p, head.rest, lamp[0] @ head.pose.rotation)
         vertices[behind, shading.LIGHT : shading.ALBEDO] *= left[:, 1:]
         vertices[behind[:, None], [16, 20]] *= left[:, :1]

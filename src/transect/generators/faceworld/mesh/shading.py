@@ -202,23 +202,27 @@ def _shade_eye(
 
 
 @compiled
+def _weave(at: Float[np.ndarray, " 21"], fine: Int8[np.ndarray, "d d 3"]) -> np.float32:
+    """How light a thread of cloth is; where cloth turns away, its fibers catch the light."""
+    one, mask = np.float32(1), fine.shape[0] - 1
+    i = int((at[0] + np.float32(0.5) * at[2]) * np.float32(330)) & mask
+    j = int((at[1] - np.float32(0.3) * at[2]) * np.float32(330)) & mask
+    edge = _square(one - min(one, max(np.float32(0), at[5])))
+    raised = np.float32(np.int32(fine[j, i, 0]) + np.int32(fine[j, i, 2]))
+    return max(np.float32(0.5), one + np.float32(0.035) * _STEP * raised + np.float32(0.35) * edge * edge)
+
+
+@compiled
 def _shade_other(
     at: Float[np.ndarray, " 21"], part: int, below: np.float32, facing: np.float32, lit: np.float32,
     lamp: Float[np.ndarray, "10 3"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
     """Teeth, so far below the lip, tongue, hats, frames, earrings and masks."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
-    mask = fine.shape[0] - 1
     lobe = max(zero, at[3] * lamp[1, 0] + at[4] * lamp[1, 1] + at[5] * lamp[1, 2])
     for _ in range(5):
         lobe *= lobe
-    weave = one
-    if part == 7:  # cloth, paler where it turns away: its fibers catch the light
-        i = int((at[0] + half * at[2]) * np.float32(330)) & mask
-        j = int((at[1] - np.float32(0.3) * at[2]) * np.float32(330)) & mask
-        weave = one + np.float32(0.035) * _STEP * np.float32(np.int32(fine[j, i, 0]) + np.int32(fine[j, i, 2]))
-        edge = _square(one - min(one, max(zero, at[5])))
-        weave += np.float32(0.35) * edge * edge
+    weave = _weave(at, fine) if part == 7 else one
     if part == 10:  # finer cloth
         across, down = np.float32(110) * (at[0] + half * at[2]), np.float32(110) * (at[1] - np.float32(0.3) * at[2])
         weave = one + np.float32(0.035) * np.sin(across) * np.sin(down)
@@ -249,11 +253,9 @@ def _shade_clothes(
     at: Float[np.ndarray, " 21"], facing: np.float32, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
     cloth: Float[np.ndarray, "3 3"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
-    """Clothes with their weave, pale fibers at edges, and the pattern of their outer cloth."""
+    """Clothes with their weave and the pattern of their outer cloth."""
     zero, one, half, four = np.float32(0), np.float32(1), np.float32(0.5), np.float32(4)
-    rx, ry, mask = at[0], at[1] - np.float32(0.3) * at[2], fine.shape[0] - 1
-    i, j = int((rx + half * at[2]) * np.float32(330)) & mask, int(ry * np.float32(330)) & mask
-    weave = one + np.float32(0.035) * _STEP * np.float32(np.int32(fine[j, i, 0]) + np.int32(fine[j, i, 2]))
+    rx, ry, weave = at[0], at[1] - np.float32(0.3) * at[2], _weave(at, fine)
     share, pattern = zero, int(cloth[2, 2])
     if pattern and at[15] > half:
         share = half + half * np.tanh(four * np.sin(ry * np.float32(19)))
@@ -262,11 +264,10 @@ def _shade_clothes(
         if pattern == 2:
             share = half * (share + half + half * np.tanh(four * np.sin(rx * np.float32(19))))
     direct = max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit
-    edge = _square(one - min(one, max(zero, at[5])))
     for k in range(3):
         second = cloth[1, k] / max(cloth[0, k], np.float32(0.004))
-        own = at[12 + k] * (one + (second - one) * np.float32(0.8) * share) + np.float32(0.02) * edge * edge
-        out[k] = own * (at[9 + k] + lamp[2, k] * direct) * max(half, weave)
+        own = at[12 + k] * (one + (second - one) * np.float32(0.8) * share)
+        out[k] = own * (at[9 + k] + lamp[2, k] * direct) * weave
 
 
 @compiled

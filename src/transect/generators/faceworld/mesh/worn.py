@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int32
-from scipy.ndimage import gaussian_filter, maximum_filter, uniform_filter1d
+from scipy.ndimage import uniform_filter1d
 from scipy.spatial import cKDTree
 
 from transect.generators.faceworld.attributes import CLOTHES, FACE_MASKS, GLASSES, HATS
@@ -18,10 +18,10 @@ _AROUND, _RIM = 40, 8
 _COLUMNS = 144
 """Points around a hat."""
 _TEMPLES = np.array([[1.14, 0.02, -0.75], [-1.14, 0.02, -0.75]])
-_EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
+EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
 _CROWN = np.array([0.0, 0.5, -1.3])
 """The middle of the head under a hat."""
-_LOBES = np.array([[1.22, -0.82, -1.15], [-1.22, -0.82, -1.15]])
+LOBES = np.array([[1.22, -0.82, -1.15], [-1.22, -0.82, -1.15]])
 
 
 class Piece(NamedTuple):
@@ -62,9 +62,13 @@ _GARMENTS = {
     "turtleneck": ("roll",),
 }  # fmt: skip
 """What each neckline may be: which is the seed's."""
-_SHIRTS = np.array([[0.62, 0.62, 0.61], [0.58, 0.59, 0.60], [0.30, 0.38, 0.52], [0.05, 0.055, 0.065], [0.40, 0.41, 0.42]])
+_SHIRTS = np.array(
+    [[0.62, 0.62, 0.61], [0.58, 0.59, 0.60], [0.30, 0.38, 0.52], [0.05, 0.055, 0.065], [0.40, 0.41, 0.42]]
+)
 _CHEST = np.array([0.0, -3.9, -1.75])
-_TIES = np.array([[0.14, 0.012, 0.016], [0.015, 0.025, 0.075], [0.05, 0.055, 0.07], [0.02, 0.02, 0.022], [0.03, 0.08, 0.11]])
+_TIES = np.array(
+    [[0.14, 0.012, 0.016], [0.015, 0.025, 0.075], [0.05, 0.055, 0.07], [0.02, 0.02, 0.022], [0.03, 0.08, 0.11]]
+)
 """White, off-white, pale blue, black and grey; red, navy, slate, black and teal."""
 
 
@@ -87,7 +91,7 @@ def covered(name: str) -> Bool[np.ndarray, " f"]:
     """Faces of the head that a garment hides: they need not be drawn, and cannot show through."""
     (points, mean), (faces, parts) = ((of - _CHEST for of in (asset().worn[name].points, asset().mean)), solid_faces())
     near, far = (of / np.linalg.norm(of, axis=1, keepdims=True) for of in (points, mean))
-    above = far + np.array([0, 0.10, 0])
+    above = far + np.where(np.abs(mean[:, :1]) > 0.7, 0.06, 0.10) * np.array([0, 1, 0])
     above /= np.linalg.norm(above, axis=1, keepdims=True)
     away = np.maximum(*(cKDTree(near).query(of)[0] for of in (far, above)))
     hidden = (away < 0.06 + 0.3 * np.clip(np.arccos(far[:, 1]) - 1, 0, 1)) & (mean[:, 1] < 1.7)
@@ -95,7 +99,9 @@ def covered(name: str) -> Bool[np.ndarray, " f"]:
     return np.asarray(hidden[faces].all(1) & (parts == 0))
 
 
-def garment(p: Values, cloth: Float[np.ndarray, " 3"], rest: Float[np.ndarray, "v 3"], seed: int) -> tuple[Piece, np.ndarray, str]:
+def garment(
+    p: Values, cloth: Float[np.ndarray, " 3"], rest: Float[np.ndarray, "v 3"], seed: int
+) -> tuple[Piece, np.ndarray, str]:
     """Clothes over neck and shoulders, where their outer cloth is, and their name: the seed's, of the neckline."""
     draws = np.random.Generator(np.random.Philox(key=[seed, 14])).random(3)
     kinds = _GARMENTS[CLOTHES[int(p["clothing"])]]
@@ -108,7 +114,7 @@ def garment(p: Values, cloth: Float[np.ndarray, " 3"], rest: Float[np.ndarray, "
     return Piece(points.astype(np.float32), mesh.faces, albedo.astype(np.float32)), layer == 0, name
 
 
-def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed: bool) -> tuple[np.ndarray, np.ndarray]:
+def tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed: bool) -> tuple[np.ndarray, np.ndarray]:
     """A rounded bar along a path: half its width across and in depth."""
     ahead = np.gradient(path, axis=0) if not closed else np.roll(path, -1, 0) - np.roll(path, 1, 0)
     ahead = ahead / (np.linalg.norm(ahead, axis=1, keepdims=True) + 1e-9)
@@ -125,7 +131,9 @@ def _tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed:
 @functools.cache
 def _bar(length: int, closed: bool) -> np.ndarray:
     """Triangles of a bar along so many points."""
-    row, column = (part.ravel() for part in np.meshgrid(np.arange(length - (not closed)), np.arange(_RIM), indexing="ij"))
+    row, column = (
+        part.ravel() for part in np.meshgrid(np.arange(length - (not closed)), np.arange(_RIM), indexing="ij")
+    )
     after, beside = (row + 1) % length, (column + 1) % _RIM
     a, b, c, d = row * _RIM + column, row * _RIM + beside, after * _RIM + column, after * _RIM + beside
     return np.concatenate([np.stack([c, b, a], 1), np.stack([c, d, b], 1)])
@@ -172,7 +180,7 @@ def of_horn(p: Values) -> bool:
 
 def _halves(p: Values) -> Float[np.ndarray, " 2"]:
     """Half the width and depth of the frame's bars: of horn, or of wire."""
-    return np.array([0.032, 0.034]) if of_horn(p) else np.array([0.012, 0.014])
+    return np.array([0.032, 0.034]) if of_horn(p) else np.array([0.014, 0.014])
 
 
 def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]:
@@ -181,22 +189,22 @@ def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]
     bars, lenses = [], []
     for number, side in enumerate((1.0, -1.0)):
         edge = _outline(p, side) + front
-        bars.append(_tube(edge, half, True))
+        bars.append(tube(edge, half, True))
         lenses.append(np.concatenate([edge, edge.mean(0, keepdims=True)]))
-        ear = rest[_vertices(_EAR_TOPS)[number]] + np.array([0.03 * side, 0.06, 0])
+        ear = rest[_vertices(EAR_TOPS)[number]] + np.array([0.03 * side, 0.06, 0])
         temple = rest[_vertices(_TEMPLES)[number]] + np.array([0.06 * side, 0, 0])
         hinge = front + np.array([side * 0.935, 0.07, -0.05])
         temple[0] = side * max(side * temple[0], 0.98)
         behind = ear + np.array([[-0.01 * side, -0.05, -0.16], [-0.05 * side, -0.26, -0.26]])
         turned = [hinge[0] + 0.025 * side, hinge[1], hinge[2] - 0.05]
         knots = np.stack([hinge, turned, [temple[0], 0.4 * ear[1] + 0.6 * hinge[1], temple[2]], ear, *behind])
-        bars.append(_tube(_through(knots), np.array([half[0] * 1.15, half[0] * 0.55]), False))
+        bars.append(tube(through(knots), np.array([half[0] * 1.15, half[0] * 0.55]), False))
         pad = front + np.array([side * 0.145, -0.08, -0.03])
-        path = _through(np.stack([pad, pad + [-0.01 * side, -0.03, -0.07], pad + [0.02 * side, -0.11, -0.09]]))
-        bars.append(_tube(path, np.array([0.022, 0.010]), False))
+        path = through(np.stack([pad, *(pad + np.array([[-0.01 * side, -0.03, -0.07], [0.02 * side, -0.11, -0.09]]))]))
+        bars.append(tube(path, np.array([0.022, 0.010]), False))
     arch = np.linspace(-0.15, 0.15, 9)
     over = np.stack([arch, (0.04 if thick else 0.06) + 0.04 * np.cos(arch * 9), 0.03 * np.cos(arch * 9)], 1) + front
-    bars.append(_tube(over, half, False))
+    bars.append(tube(over, half, False))
     return _joined(bars, _frame_color(p, thick)), _lens(lenses)
 
 
@@ -231,7 +239,8 @@ def _shaded() -> Int32[np.ndarray, " n"]:
     return np.flatnonzero((np.abs(x) < 1.2) & (y < 0.7) & (y > -1.3) & (z > -0.9)).astype(np.int32)
 
 
-def _through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
+def through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
+    """Sixteen points on straight lines from knot to knot."""
     share = np.linspace(0, len(knots) - 1, 16)
     return np.stack([np.interp(share, np.arange(len(knots)), knots[:, axis]) for axis in range(3)], 1)
 
@@ -266,11 +275,9 @@ _CLOTHS = np.array(
     [[0.02, 0.02, 0.022], [0.03, 0.04, 0.09], [0.52, 0.51, 0.48], [0.20, 0.20, 0.21], [0.28, 0.05, 0.05]]
 )
 """Black, navy, white, grey and red."""
-_ACROSS, _DOWN = 29, 41
-MASK_POINTS = _ACROSS * _DOWN
+MASK_ACROSS, MASK_DOWN = 29, 41
+MASK_POINTS = MASK_ACROSS * MASK_DOWN
 """Points of a mask's cloth, before those of its loops."""
-_CLEARANCE, _AXIS = 0.05, np.array([0.0, 0.0, -0.9])
-"""How far the cloth lies off the skin, away from an upright axis inside the head."""
 
 
 def face_mask(rest: Float[np.ndarray, "v 3"], kind: int = 1, seed: int = 0) -> Piece:
@@ -278,11 +285,21 @@ def face_mask(rest: Float[np.ndarray, "v 3"], kind: int = 1, seed: int = 0) -> P
 
     kind: index of FACE_MASKS. The seed sets the cloth's color, by random numbers used for nothing else.
     """
-    mesh, near, weights = _mask(kind)
+    mesh, (near, weights) = asset().worn[FACE_MASKS[kind]], _carried_by(kind)
     points = mesh.points + ((rest - asset().mean)[near] * weights[..., None]).sum(1).astype(np.float32)
-    albedo = mesh.albedo.copy()
+    albedo = np.repeat(mesh.tint[:, None], 3, 1)
     albedo[:MASK_POINTS] *= _mask_color(kind, seed)
     return Piece(points, mesh.faces, albedo)
+
+
+@functools.cache
+def _carried_by(kind: int) -> tuple[Int32[np.ndarray, "w 8"], Float[np.ndarray, "w 8"]]:
+    """The eight vertices of the face with which each point of a mask moves, and their weights."""
+    x, y, z = asset().mean.T
+    face = np.flatnonzero((np.abs(x) < 1.1) & (y < 0.1) & (y > -2.1) & (z > -0.9)).astype(np.int32)
+    away, near = cKDTree(asset().mean[face]).query(asset().worn[FACE_MASKS[kind]].points, 8)
+    weights = 1 / (away**2 + 0.05)
+    return face[near], weights / weights.sum(1, keepdims=True)
 
 
 def _mask_color(kind: int, seed: int) -> Float[np.ndarray, " 3"]:
@@ -298,7 +315,7 @@ def _mask_color(kind: int, seed: int) -> Float[np.ndarray, " 3"]:
 @functools.cache
 def beside_mask(kind: int) -> Float[np.ndarray, " v"]:
     """The share of the surroundings' light that a mask leaves to each vertex of the head."""
-    return _beside(_mask(kind)[0].points[:MASK_POINTS])
+    return _beside(asset().worn[FACE_MASKS[kind]].points[:MASK_POINTS])
 
 
 @functools.cache
@@ -310,111 +327,6 @@ def beside_clothes(name: str) -> Float[np.ndarray, " v"]:
 def _beside(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " v"]:
     away = cKDTree(points).query(asset().mean)[0]
     return np.asarray(1 - 0.5 * np.clip(1.2 - away / 0.1, 0, 1), dtype=np.float32)
-
-
-@functools.cache
-def _mask(kind: int) -> tuple[Piece, Int32[np.ndarray, "w 8"], Float[np.ndarray, "w 8"]]:
-    """The mask on the mean head. Each of its points moves with eight vertices of the face: which, and their weights."""
-    skin = asset().mean[_face()]
-    cloth, tint = _mask_cloth(kind, skin)
-    grid = cloth.reshape(_DOWN, _ACROSS, 3)
-    loops = [_loop(grid[at, end], number, high) for number, end in ((0, -1), (1, 0)) for at, high in _LOOPS]
-    thread = _joined(loops, np.array([0.72, 0.72, 0.72]))
-    points = np.concatenate([cloth, thread.points])
-    away, near = cKDTree(skin).query(points, 8)
-    weights = 1 / (away**2 + 0.05)
-    row, column = (part.ravel() for part in np.meshgrid(np.arange(_DOWN - 1), np.arange(_ACROSS - 1), indexing="ij"))
-    a = row * _ACROSS + column
-    b = a + _ACROSS
-    mesh = Piece(
-        points.astype(np.float32),
-        np.concatenate(
-            [np.stack([a, b, a + 1], 1), np.stack([a + 1, b, b + 1], 1), thread.faces + MASK_POINTS], dtype=np.int32
-        ),
-        np.concatenate([np.repeat(tint[:, None], 3, 1), thread.albedo]).astype(np.float32),
-    )
-    return mesh, _face()[near], weights / weights.sum(1, keepdims=True)
-
-
-def _mask_cloth(kind: int, skin: Float[np.ndarray, "f 3"]) -> tuple[Float[np.ndarray, "c 3"], Float[np.ndarray, " c"]]:
-    """A cloth that hangs over nose and chin of the mean head, and how light it is."""
-    held = asset()
-    marks = (held.mean[held.landmark_corners] * held.landmark_weights[..., None]).sum(1)
-    share, turn = np.linspace(0, 1, _DOWN), np.linspace(-1, 1, _ACROSS)
-    middle = marks[[28, 30, 8, 8]] + np.array([[0, 0, 0], [0, 0, 0.05], [0, -0.02, 0.1], [0, -0.10, -0.22]])
-    center = np.stack([np.interp(share, [0, 0.3, 0.92, 1], middle[:, axis]) for axis in range(3)], 1)
-    grid = np.empty((_DOWN, _ACROSS, 3))
-    for sign, edge, low in ((-1.0, marks[1], marks[5]), (1.0, marks[15], marks[11])):
-        top, bottom = edge + 0.34 * (marks[33] - edge), low + 0.22 * (marks[57] - low)
-        side, columns = top + share[:, None] * (bottom - top), turn * sign >= 0
-        bent = np.abs(turn[columns])[:, None] ** np.array([1.0, 1.2, 2.0])
-        grid[:, columns] = center[:, None] + (side - center)[:, None] * bent
-    under = cKDTree(_flat(skin)).query(_flat(grid.reshape(-1, 3)), 12)[1]
-    cloth = _before_skin(grid.reshape(-1, 3), skin[under])
-    grid = cloth.reshape(grid.shape)
-    grid[..., :] = gaussian_filter(grid, (1.5, 1.5, 0), mode="nearest")
-    away = grid - _AXIS
-    away[..., 1] = 0
-    away /= np.linalg.norm(away, axis=2, keepdims=True)
-    raised, tint = _folds(kind, share[:, None], np.abs(turn))
-    grid += away * raised[..., None]
-    return _before_skin(cloth, skin[under]), tint.ravel()
-
-
-def _folds(
-    kind: int, share: Float[np.ndarray, "d 1"], side: Float[np.ndarray, " a"]
-) -> tuple[Float[np.ndarray, "d a"], Float[np.ndarray, "d a"]]:
-    """How far pleats or a seam raise the cloth, and how light it is: hems, pleats and seams are darker."""
-    hem = np.exp(-(((np.minimum(share, 1 - share) - 0.045) / 0.012) ** 2)) + np.exp(-(((1 - side - 0.06) / 0.02) ** 2))
-    light = 1 - 0.15 * np.clip(hem, 0, 1)
-    if FACE_MASKS[kind] == "surgical":
-        pleat = np.clip((share - 0.28) / 0.15, 0, 3)
-        below = (pleat > 0.5) * np.clip(1 - 5 * (pleat % 1), 0, 1)
-        return 0.05 * (pleat % 1) * (1 - side**6), light * (1 - 0.22 * below)
-    raised = 0.06 * np.clip(1 - 4 * side, 0, 1) * np.sin(np.pi * share)
-    return raised, light * (1 - 0.25 * np.exp(-((side / 0.05) ** 2)))
-
-
-_LOOPS = ((1, True), (_DOWN - 2, False))
-"""Rows of the cloth from which loops go to the ears' tops and lobes."""
-
-
-def _loop(start: Float[np.ndarray, " 3"], number: int, high: bool) -> tuple[np.ndarray, np.ndarray]:
-    """A thread from the cloth's edge, off the skin, to behind the ear."""
-    side, ear = 1 - 2 * number, asset().mean[_vertices(_EAR_TOPS if high else _LOBES)[number]]
-    between = (start + ear) / 2 + np.array([0.10 * side, 0, 0.08])
-    path = _through(np.stack([start, between, ear, ear + np.array([-0.06 * side, 0, -0.12])]))
-    skin = asset().mean[vertices_of(0)]
-    under = cKDTree(_flat(skin)).query(_flat(path), 4)[1]
-    off = _around(path)[:, 2] - _around(skin)[under, 2].max(1)
-    before = np.clip(np.arange(len(path), 0, -1)[:, None] / 8 - 0.5, 0, 1)  # of the ear
-    path += before * (path - _AXIS) * np.array([1, 0, 1]) * np.clip(0.03 - off, 0, None)[:, None]
-    return _tube(path, np.array([0.014, 0.014]), False)
-
-
-def _around(points: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n 3"]:
-    """Angle and height around the axis inside the head, and the distance from it."""
-    x, y, z = np.moveaxis(points - _AXIS, -1, 0)
-    return np.stack([np.arctan2(x, z), y, np.hypot(x, z)], -1)
-
-
-def _flat(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 2"]:
-    return _around(points)[:, :2]
-
-
-def _before_skin(cloth: Float[np.ndarray, "c 3"], skin: Float[np.ndarray, "c n 3"]) -> Float[np.ndarray, "c 3"]:
-    """The cloth, moved away from the axis where the skin under it would be before it, and smoothly around there."""
-    far = np.hypot(cloth[:, 0], cloth[:, 2] - _AXIS[2])
-    short = np.clip(_around(skin)[..., 2].max(1) + _CLEARANCE - far, 0, None).reshape(_DOWN, _ACROSS)
-    moved = gaussian_filter(maximum_filter(short, 5), 1.2, mode="nearest").ravel() / far
-    return np.asarray(cloth + (cloth - _AXIS) * np.array([1, 0, 1]) * moved[:, None], dtype=cloth.dtype)
-
-
-@functools.cache
-def _face() -> Int32[np.ndarray, " n"]:
-    """Vertices of the face below the eyes."""
-    x, y, z = asset().mean.T
-    return np.flatnonzero((np.abs(x) < 1.1) & (y < 0.1) & (y > -2.1) & (z > -0.9)).astype(np.int32)
 
 
 @functools.cache
@@ -437,7 +349,7 @@ def earrings(rest: Float[np.ndarray, "v 3"], seed: int = 0) -> Piece:
     draws = np.random.Generator(np.random.Philox(key=[seed, 15])).random(2)
     kind, color = int(draws[0] * 3), _METALS[int(draws[1] * 3) if draws[0] < 2 / 3 else int(draws[1] * 2)]
     parts, (ball, faces) = [], _ball()
-    for number, at in enumerate(rest[_vertices(_LOBES)]):
+    for number, at in enumerate(rest[_vertices(LOBES)]):
         side = 1 - 2 * number
         lobe = at + np.array([0.02 * side, -0.03, 0.05])
         if kind == 0:
@@ -445,9 +357,9 @@ def earrings(rest: Float[np.ndarray, "v 3"], seed: int = 0) -> Piece:
         elif kind == 1:
             parts.append((0.07 * ball + lobe - [0, 0.21, 0], faces))
             hook = np.array([[-0.01 * side, 0.02, -0.02], [0.01 * side, 0.01, 0.02], [0, -0.10, 0.01], [0, -0.16, 0]])
-            parts.append(_tube(_through(lobe + hook), np.array([0.009, 0.009]), False))
+            parts.append(tube(through(lobe + hook), np.array([0.009, 0.009]), False))
         else:
             turn = np.linspace(0, 2 * np.pi, 24, endpoint=False)
             ring = np.stack([0.4 * side * np.sin(turn), np.cos(turn) - 1, np.sin(turn)], 1) * (0.13 + 0.10 * draws[1])
-            parts.append(_tube(lobe + ring, np.array([0.017, 0.017]), True))
+            parts.append(tube(lobe + ring, np.array([0.017, 0.017]), True))
     return _joined(parts, color)
