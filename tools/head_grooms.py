@@ -786,7 +786,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
 def _stored(skin: Skin, name: str, points: Points, faces: np.ndarray, tint: np.ndarray) -> dict[str, np.ndarray]:
     return {
         f"worn_{name}_points": (np.rint(points * 1000) / 1000).astype(np.float32),
-        f"worn_{name}_faces": faces.astype(np.int32),
+        f"worn_{name}_steps": np.diff(faces, axis=0, prepend=0).astype(np.int32),
         f"worn_{name}_anchors": skin.used[skin.tree.query(points)[1]].astype(np.uint16),
         f"worn_{name}_tint": tint.astype(np.float16),
     }

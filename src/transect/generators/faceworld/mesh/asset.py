@@ -123,7 +123,7 @@ def _groom(held: Mapping[str, np.ndarray], name: str) -> Groom:
 
 
 def _worn(held: Mapping[str, np.ndarray], name: str) -> WornMesh:
-    points, faces, anchors, tint = (held[f"worn_{name}_{part}"] for part in ("points", "faces", "anchors", "tint"))
-    return WornMesh(
-        points.astype(np.float32), faces.astype(np.int32), anchors.astype(np.int32), tint.astype(np.float32)
-    )
+    """A worn mesh; its triangles are stored as differences, which are alike in a grid."""
+    points, steps, anchors, tint = (held[f"worn_{name}_{part}"] for part in ("points", "steps", "anchors", "tint"))
+    faces = np.cumsum(steps, axis=0, dtype=np.int32)
+    return WornMesh(points.astype(np.float32), faces, anchors.astype(np.int32), tint.astype(np.float32))
