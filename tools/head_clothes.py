@@ -18,8 +18,8 @@ _ORIGIN = np.array([0.0, -3.9, -1.75])
 """A point in the chest from which neck, shoulders and chest are seen without overlap."""
 _AROUND, _DOWN = 96, 121
 _LOWEST = np.radians(118)
-_COLUMNS = np.linspace(-np.pi, np.pi, 104, endpoint=False) + 0.01
-_TURN = _COLUMNS - 0.55 * np.sin(_COLUMNS)
+_COLUMNS = np.linspace(-np.pi, np.pi, 76, endpoint=False) + 0.01
+_TURN = _COLUMNS - 0.48 * np.sin(_COLUMNS)
 """Azimuths of columns from the front, where they are dense."""
 SECOND, TIE = 2.0, 4.0
 
@@ -87,9 +87,11 @@ def pointed(low: float, wide: float, side: float, back: float) -> Line:
     return height
 
 
-_STEPS = np.array(
-    [0, 0, 0.012, 0.04, 0.08, 0.11, 0.125, 0.14, 0.18, 0.25, 0.36, 0.5, 0.7, 0.95, 1.25, 1.6, 2.0, 2.5, 3.2]
+_NEAR, _FAR = (
+    (0, 0, 0.012, 0.04, 0.08, 0.11, 0.125, 0.14, 0.18, 0.25, 0.36, 0.5),
+    (0.64, 0.8, 1.0, 1.25, 1.5, 1.8, 2.2, 2.7, 3.3),
 )
+_STEPS = np.array([*_NEAR, *_FAR])
 """How far rows lie below the neckline."""
 
 
