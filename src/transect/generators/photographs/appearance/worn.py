@@ -74,7 +74,7 @@ class Head:
     def person(self, **changed: float) -> tuple[Values, Colors]:
         """FaceWorld's parameters and colors with some attributes set."""
         values = {name: np.array([value]) for name, value in (dict(self.values) | changed).items()}
-        found, colors = parameters(values, self.identity[None]).of_row(0)
+        found, colors = parameters(values, self.identity[None])[0]
         return found, Colors(*(colors[name] for name in ("skin", "hair", "iris", "cloth", "hat_cloth")))
 
     def onto(self, canvas_size: int) -> Float[np.ndarray, "2 3"]:
@@ -120,8 +120,7 @@ def _points(free: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n 68 2"]:
     values = {name: named.get(name, zero + _USUAL.get(name, 0.0)) for name in NAMES}
     rows = parameters(values, np.stack([named.get(name, zero) for name in IDENTITY], axis=1))
     found = []
-    for row in range(len(free)):
-        p, _ = rows.of_row(row)
+    for p, _ in rows:
         pose = pose_of(p)
         found.append(pose.project(pose.turn(rest_landmarks(p)), SIZE)[:, :2])
     return np.array(found, dtype=np.float64)
