@@ -29,7 +29,7 @@ def mean_head(subjects: int) -> np.ndarray:
     world, held = FaceWorld(), asset()
     latents = world.set(world.sample(np.arange(FIRST_SEED, FIRST_SEED + subjects)), STILL)
     rows = parameters(world.model.solve(latents), latents.values[:, IDENTITY_COLUMNS])
-    at_rest = [rest_shape(rows.of_row(row)[0])[held.landmark_corners] for row in range(subjects)]
+    at_rest = [rest_shape(row.values)[held.landmark_corners] for row in rows]
     heads = (np.array(at_rest) * held.landmark_weights[..., None]).sum(axis=2) * np.array([1.0, -1.0, 1.0])
     head = (heads - heads.mean(axis=1, keepdims=True)).mean(axis=0)
     return (head + mirrored(head)) / 2 / np.ptp(head[:, 0])

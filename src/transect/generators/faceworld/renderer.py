@@ -16,7 +16,7 @@ from transect.generators.faceworld.mesh.shape import face_vertices, head_of, pos
 from transect.generators.faceworld.parameters import Row
 from transect.generators.faceworld.scene import background
 
-RENDERER_VERSION = "9"
+RENDERER_VERSION = "10"
 """Changes whenever the same latents give other pixels."""
 
 
@@ -106,11 +106,11 @@ def draw_masks(person: Person, size: int) -> dict[str, Bool[np.ndarray, "s s"]]:
     label = drawing.label.reshape(size, points, size, points)
     lens, front = (part.reshape(label.shape) for part in (drawing.lens, drawing.front))
 
-    def half(shown: Bool[np.ndarray, "s k s k"]) -> Bool[np.ndarray, "s s"]:
-        return np.asarray(shown.mean((1, 3)) >= 0.5)
+    def half(part: Bool[np.ndarray, "s k s k"]) -> Bool[np.ndarray, "s s"]:
+        return np.asarray(part.mean((1, 3)) >= 0.5)
 
     hair = half(label == shading.HAIR)
-    person = ((label != shading.NOTHING) | lens).any((1, 3))
+    shown = ((label != shading.NOTHING) | lens).any((1, 3))
     return {
         "skin": half(np.isin(label, (shading.BARE, shading.BEARD))) & ~hair,
         "hair": hair,
@@ -118,8 +118,8 @@ def draw_masks(person: Person, size: int) -> dict[str, Bool[np.ndarray, "s s"]]:
         "eyes": (label == shading.EYE).any((1, 3)),
         "mouth": (label == shading.LIPS).any((1, 3)),
         "glasses": ((label == shading.SPECTACLES) | lens).any((1, 3)),
-        "background": ~person,
-        "person": person,
+        "background": ~shown,
+        "person": shown,
         "hat": half(label == shading.HEADWEAR),
         "face_mask": (label == shading.MASKED).any((1, 3)),
         "clothes": half(label == shading.CLOTH),
