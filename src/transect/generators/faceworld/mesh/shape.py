@@ -94,9 +94,10 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 
 _ALL = {
     "eyebrows-trans-high": -0.22, "nose-scale-vert": -0.10, "nose-scale-horiz": -0.18, "nose-base": 0.20,
-    "head-scale-vert": -0.46, "head-scale-horiz": -0.19, "head-round": -0.38, "head-fat": -0.40, "chin-height": -0.17,
-    "chin-bones": -0.10, "mouth-trans-high": 0.12, "mouth-scale-horiz": -0.04, "mouth-scale-vert": -0.20,
-    "mouth-lowerlip-height": 0.10, "mouth-angles": 0.24, "measure-neck-height": -0.35, "measure-neck-circ": 0.30,
+    "head-scale-vert": -0.46, "head-scale-horiz": -0.24, "head-round": -0.38, "head-fat": -0.38, "chin-height": -0.17,
+    "chin-bones": -0.10, "cheek-volume": 0.20, "mouth-trans-high": 0.12, "mouth-scale-horiz": -0.04,
+    "mouth-scale-vert": -0.20, "mouth-lowerlip-height": 0.10, "mouth-angles": 0.24, "measure-neck-height": -0.35,
+    "measure-neck-circ": 0.30,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
