@@ -35,8 +35,17 @@ _FLUSH: Final = 0.95
 _SHEEN: Final = 0.004
 _REFERENCE, _POWER = 0.45, 0.80
 _KNEE: Final = (6 / 29) ** 3
-ITA_OF_TONES: Final = (57.3, 53.2, 51.3, 42.7, 37.2, 26.1, 19.4, 10.5, -0.8, -12.9)
-"""Median ITA in degrees of the skin of 40 rendered faces of tones 1 to 10, whose camera meters the scene."""
+_TONES_OF_ITA: Final = (
+    (-30.0, -10.0, 10.0, 25.0, 40.0, 55.0, 65.0, 75.0),
+    (8.1, 7.6, 7.1, 6.6, 5.5, 3.6, 2.5, 1.8),
+)
+"""ITA in degrees of the front of the face, and the mean tone of those among 400 rendered faces that have it.
+
+Light varies so much that a far ITA is more often that of light or dim light than of the lightest or darkest skin.
+"""
+_FRONT: Final = np.array([3, 41, 31, 35, 46, 13])
+"""Landmarks of the jaw, the lower lids and the nose between which the color of skin is read."""
+_FEWEST: Final = 20
 
 
 def translucency(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -99,8 +108,15 @@ def ita(linear: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n"]:
 
 
 def tone_of(angle: float) -> float:
-    """The tone, 1 to 10, of skin that has that ITA in a picture that is metered as FaceWorld's are."""
-    return float(np.interp(-angle, -np.array(ITA_OF_TONES), np.arange(1, 11)))
+    """The tone, 1 to 10, that skin of that ITA has on average in a picture that is metered as FaceWorld's are."""
+    return float(np.interp(angle, *_TONES_OF_ITA))
+
+
+def _front(face: Face) -> Bool[np.ndarray, "h w"]:
+    """The surely skin of cheeks and nose; of the whole face where hardly any of that is seen."""
+    skin = (face.masks["skin"] > _SURE) & (_weights(face)[0] > _SURE)
+    front = skin & (face.polygon(_FRONT, *skin.shape) > _SURE)
+    return front if front.sum() >= _FEWEST else skin
 
 
 def beside(tone: float) -> float:
@@ -137,7 +153,7 @@ def camera_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> C
     """The camera that took a photograph, by the skin of known tone, the sharpest edges and the finest texture."""
     import cv2
 
-    skin = face.masks["skin"] > _SURE
+    skin = _front(face)
     shown = living_skin(np.array([tone]))[0] @ LUMINANCE
     gain = float(np.median(scene_of(picture[skin]) @ LUMINANCE) / shown) if skin.any() else 1.0
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
@@ -199,7 +215,7 @@ def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None 
     weight, lips = _weights(face)
     rows, columns = box_of((weight > 0) | (lips > 0))
     pixels, weight, lips = picture[rows, columns], weight[rows, columns], lips[rows, columns]
-    sure = (face.masks["skin"][rows, columns] > _SURE) & (weight > _SURE)
+    sure = _front(face)[rows, columns]
     angle = median_ita(pixels, sure)
     source = tone_of(angle) if tone is None else tone
     scene = scene_of(pixels)
@@ -222,8 +238,7 @@ def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]
 
 def own_tone(picture: UInt8[np.ndarray, "h w 3"], face: Face) -> float:
     """The tone, 1 to 10, of a face's skin as the picture shows it."""
-    weight, _ = _weights(face)
-    return tone_of(median_ita(picture, (face.masks["skin"] > _SURE) & (weight > _SURE)))
+    return tone_of(median_ita(picture, _front(face)))
 
 
 def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray, "h w 3"]:
