@@ -112,7 +112,7 @@ def tone_of(angle: float) -> float:
     return float(np.interp(angle, *_TONES_OF_ITA))
 
 
-def _front(face: Face) -> Bool[np.ndarray, "h w"]:
+def front_of(face: Face) -> Bool[np.ndarray, "h w"]:
     """The surely skin of cheeks and nose; of the whole face where hardly any of that is seen."""
     skin = (face.masks["skin"] > _SURE) & (_weights(face)[0] > _SURE)
     front = skin & (face.polygon(_FRONT, *skin.shape) > _SURE)
@@ -149,13 +149,12 @@ class Camera:
     noise: float
 
 
-def camera_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Camera:
-    """The camera that took a photograph, by the skin of known tone, the sharpest edges and the finest texture."""
+def camera_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, radiance: float) -> Camera:
+    """The camera that took a photograph, by the skin of known radiance, the sharpest edges and the finest texture."""
     import cv2
 
-    skin = _front(face)
-    shown = living_skin(np.array([tone]))[0] @ LUMINANCE
-    gain = float(np.median(scene_of(picture[skin]) @ LUMINANCE) / shown) if skin.any() else 1.0
+    skin = front_of(face)
+    gain = float(np.median(scene_of(picture[skin]) @ LUMINANCE) / radiance) if skin.any() else 1.0
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
     slope = np.hypot(*(cv2.Sobel(grey, cv2.CV_32F, *order, ksize=3) / 8 for order in ((1, 0), (0, 1))))
     kernel = np.ones((7, 7), dtype=np.uint8)
@@ -215,7 +214,7 @@ def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None 
     weight, lips = _weights(face)
     rows, columns = box_of((weight > 0) | (lips > 0))
     pixels, weight, lips = picture[rows, columns], weight[rows, columns], lips[rows, columns]
-    sure = _front(face)[rows, columns]
+    sure = front_of(face)[rows, columns]
     angle = median_ita(pixels, sure)
     source = tone_of(angle) if tone is None else tone
     scene = scene_of(pixels)
@@ -238,13 +237,12 @@ def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]
 
 def own_tone(picture: UInt8[np.ndarray, "h w 3"], face: Face) -> float:
     """The tone, 1 to 10, of a face's skin as the picture shows it."""
-    return tone_of(median_ita(picture, _front(face)))
+    return tone_of(median_ita(picture, front_of(face)))
 
 
 def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray, "h w 3"]:
     """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, so many stops brighter."""
-    before, after = living_skin(np.array([skin.tone, level]))
-    ratio = (after / before).astype(np.float32)
+    ratio = _by_melanin(skin.tone, level).astype(np.float32)
     shown = translucency(np.array([skin.tone, level]))
     more = float(shown[1] / shown[0] - 1)
     blood = skin.blood if more <= 0 else blurred(skin.blood, more * skin.smooth) / np.float32(1 + more)
@@ -261,6 +259,18 @@ def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray
     if not stops:
         pixels[skin.weight == 0] = skin.pixels[skin.weight == 0]
     return pixels
+
+
+def _by_melanin(tone: float, level: float) -> Float[np.ndarray, " 3"]:
+    """What becomes of the light of skin when its tone changes. More melanin never makes it greyer.
+
+    FaceWorld's darkest skin is greyer for what its surface mirrors, and the photograph has that already.
+    """
+    before, after = living_skin(np.array([tone, level]))
+    ratio = after / before
+    red, _, blue = ratio / ratio[1]
+    kept = (max(red, 1), 1, min(blue, 1)) if level > tone else (min(red, 1), 1, max(blue, 1))
+    return np.asarray(kept * luminance(after) / luminance(before * kept))
 
 
 def _through_hair(
@@ -370,6 +380,13 @@ class Hair:
     light: Float[np.ndarray, " 3"]
 
 
+def light_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Float[np.ndarray, " 3"]:
+    """Scene light of a white surface beside skin of that tone."""
+    front = front_of(face)
+    skin = np.median(scene_of(picture[front]), axis=0) if front.any() else np.ones(3)
+    return np.asarray(skin / living_skin(np.array([tone]))[0])
+
+
 def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hair:
     """The hair of a photograph. tone: of the skin, 1 to 10, by which the light is told."""
     mask = blurred(face.masks["hair"], max(_EDGE * face.width, 0.6))
@@ -379,9 +396,7 @@ def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hai
     weight, whole = matted(scene, mask[rows, columns], face.width)
     sure = face.masks["hair"][rows, columns] > _SURE
     middle = np.median(scene[sure], axis=0) if sure.any() else np.ones(3)
-    bare = face.masks["skin"] > _SURE
-    skin = np.median(scene_of(picture[bare]), axis=0) if bare.any() else np.ones(3)
-    light = skin / living_skin(np.array([tone]))[0]
+    light = light_of(picture, face, tone)
     contrast = np.log((whole @ LUMINANCE + _SHADES_LEAST) / (middle @ LUMINANCE + _SHADES_LEAST))
     return Hair(rows, columns, weight, whole, contrast.astype(np.float32), middle, light)
 
@@ -433,13 +448,17 @@ def lips_of(face: Face) -> Lips:
 
 
 def painted_lips(
-    pixels: UInt8[np.ndarray, "h w 3"], lips: Lips, level: float, tone: float
+    pixels: UInt8[np.ndarray, "h w 3"], lips: Lips, level: float, tone: float, light: Float[np.ndarray, " 3"]
 ) -> UInt8[np.ndarray, "_ _ 3"]:
-    """The pixels of `lips.rows`, `lips.columns` under lipstick from bare (0) to opaque (1). tone: of the skin."""
-    bare, stick = lip_colors(tone)
-    covered = _OPAQUE * level
-    ratio = (1 - covered + covered * (stick + MIRRORED) / (bare + MIRRORED)).astype(np.float32)
+    """The pixels of `lips.rows`, `lips.columns` under lipstick from bare (0) to opaque (1). tone: of the skin.
+
+    Opaque lips have the lipstick's own color in that light, and the shading that they had.
+    """
     scene = scene_of(pixels)
-    painted = pixels_of(scene * (1 + (ratio - 1) * lips.weight[:, :, None]))
+    sure = lips.weight > _SURE
+    own = np.median(scene[sure], axis=0) if sure.any() else light
+    covered = _OPAQUE * level
+    ratio = 1 - covered + covered * (lip_colors(tone)[1] + MIRRORED) * light / np.maximum(own, _LEAST)
+    painted = pixels_of(scene * (1 + (ratio.astype(np.float32) - 1) * lips.weight[:, :, None]))
     painted[lips.weight == 0] = pixels[lips.weight == 0]
     return painted

@@ -138,6 +138,8 @@ class Face:
 
     def eyes(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that lies between the lids."""
+        if (seen := self.masks.get("eyes")) is not None:
+            return seen
         height, width = self.masks["skin"].shape
         return np.asarray(np.maximum(*(self.polygon(part, height, width) for part in EYES)))
 
@@ -149,6 +151,8 @@ class Face:
 
     def inner_mouth(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that lies between the lips."""
+        if (seen := self.masks.get("teeth")) is not None:
+            return seen
         return self.polygon(_INNER_LIPS, *self.masks["mouth"].shape)
 
 
@@ -221,23 +225,26 @@ _GRAIN, _RADIUS, _RIDGE, _CLEAR = 0.02, 0.05, 1e-3, 0.15
 
 
 def parted(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> dict[str, Float[np.ndarray, "h w"]]:
-    """Shares of skin and of hair with the outlines that the picture has, from vague ones.
+    """Shares of the parts of a face with the outlines that the picture has, from vague ones.
 
-    Bayes's rule by the colors of skin, hair and all else, where each was seen nearby; then a guided filter (He et al.
+    Bayes's rule by the colors of each part and of all else, where each was seen nearby; then a guided filter (He et al.
     2013), which moves borders to those of the picture.
     """
-    mouth, eyes = face.masks["mouth"], face.eyes()
+    rough = Face(face.points, {name: face.masks[name] for name in PARTS})
+    eyes, teeth = rough.eyes(), rough.inner_mouth()
+    lips = rough.masks["mouth"] * (1 - teeth)
+    skin, hair = by_color(face, picture) * (1 - eyes) * (1 - teeth), face.masks["hair"]
+    parts = np.stack([skin, hair, eyes, lips, teeth, np.clip(1 - skin - hair - eyes - lips - teeth, 0, 1)])
+    near = np.array([_NEAR, _NEAR, _GRAIN, _GRAIN, _GRAIN, _NEAR]) * face.width
     places = (picture.astype(np.int64) // (256 // _COLORS)) @ np.array([_COLORS**2, _COLORS, 1])
-    skin, hair = by_color(face, picture), face.masks["hair"]
-    parts = np.stack([skin, hair, np.clip(1 - skin - hair - mouth, 0, 1)])
     for _ in range(_TIMES):
-        odds = np.stack([(_wide(part, _NEAR * face.width) + _LEAST_PRIOR) * _likely(part, places) for part in parts])
-        parts = odds / odds.sum(axis=0) * (1 - mouth)
-        parts[1] *= 1 - eyes
-        parts = np.stack([_wide(part, _GRAIN * face.width) for part in parts])
-    found = guided(parts[:2], picture, max(2, round(_RADIUS * face.width)))
+        prior = [_wide(part, far) + _LEAST_PRIOR for part, far in zip(parts, near, strict=True)]
+        odds = np.stack(prior) * [_likely(part, places) for part in parts]
+        parts = np.stack([_wide(part, _GRAIN * face.width) for part in odds / odds.sum(axis=0)])
+    found = guided(parts[:-1], picture, max(2, round(_RADIUS * face.width)))
     share = np.clip((found - _CLEAR) / (1 - 2 * _CLEAR), 0, 1)
-    return dict(zip(("skin", "hair"), share * share * (3 - 2 * share), strict=True))
+    skin, hair, eyes, lips, teeth = (share * share * (3 - 2 * share)).astype(np.float32)
+    return {"skin": skin, "hair": hair, "eyes": eyes, "mouth": np.minimum(lips + teeth, 1), "teeth": teeth}
 
 
 def _wide(part: Float[np.ndarray, "h w"], deviation: float) -> Float[np.ndarray, "h w"]:

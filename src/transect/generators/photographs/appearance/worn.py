@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, final
 import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Int32, UInt8
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from transect.generators.faceworld.attributes import HAIR_STYLES, HATS, IDENTITY, NAMES, TRAITS
 from transect.generators.faceworld.mesh import shading, worn
@@ -19,8 +20,8 @@ from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, sa
 from transect.generators.faceworld.mesh.kernels import find_normals
 from transect.generators.faceworld.mesh.shape import VIEW, Values, face_vertices, pose_of, rest_shape, weights
 from transect.generators.faceworld.parameters import parameters
-from transect.generators.faceworld.reflectance import LUMINANCE
-from transect.generators.photographs.appearance.colors import Camera
+from transect.generators.faceworld.reflectance import LUMINANCE, luminance, skin_reflectance
+from transect.generators.photographs.appearance.colors import Camera, front_of
 from transect.generators.photographs.appearance.faces import Face, Layer, blurred, layer_of, scene_of
 
 SIZE: Final = 512
@@ -266,13 +267,17 @@ class Stage:
     """Pictures of a fitted head, `finer` than the photograph, and the way from them to it."""
 
     def __init__(self, head: Head, face: Face, key: int = 0, finer: float = _FINER) -> None:
-        self.head, self.face, self.key = head, face, key
+        self.head, self.face, self.key = _owning(head, key), face, key
         wanted = SIZE * head.scale * finer
         self.size = int(np.clip(round(wanted / samples_of(_SMALLEST)), _SMALLEST, _LARGEST))
         self.points = self.size * samples_of(self.size)
         self.finer = self.points / (SIZE * head.scale)
         self.matrix = head.onto(self.points)
-        self._bare: Pair | None = None
+
+    @functools.cached_property
+    def bare(self) -> Pair:
+        """The head that wears nothing."""
+        return self.pair()
 
     @functools.cached_property
     def room(self) -> float:
@@ -298,17 +303,27 @@ class Stage:
 
     def matte(self, *covering: int, **changed: float) -> Matte:
         """What these attributes put before the bare head. covering: labels of what lets no light pass."""
-        self._bare = self._bare or self.pair()
-        bare, worn_ = self._bare, self.pair(**changed)
+        bare, worn_ = self.bare, self.pair(**changed)
         apart = bare.light.radiance - bare.dark.radiance
         told = apart > _APART
         passed = (worn_.light.radiance - worn_.dark.radiance) / np.where(told, apart, 1)
         ratio = worn_.light.radiance / np.maximum(bare.light.radiance, 1e-4)
         passed = np.clip(np.where(told, passed, ratio), 0, 1)
         covers = np.isin(worn_.dark.label, covering)
+        if worn_.dark.lens.any():  # eyes are no skin: before them a lens is as before the skin around them
+            lens, skin = worn_.dark.lens, told.all(axis=2)
+            passed[lens & ~skin] = np.median(passed[lens & skin], axis=0) if (lens & skin).any() else 1
         passed[covers] = 0
         added = np.maximum(worn_.dark.radiance - passed * bare.dark.radiance, 0)
         return Matte(passed.astype(np.float32), added.astype(np.float32), covers)
+
+    def radiance(self, tone: float) -> float:
+        """Median luminance of the front of the head's face with skin of that tone."""
+        dark, light = (drawing.radiance @ LUMINANCE for drawing in self.bare)
+        most, least, own = luminance(skin_reflectance(np.array([1.0, 10.0, tone])))
+        shown = dark + (light - dark) * (own - least) / (most - least)
+        front = (self.seen(front_of(self.face).astype(np.float32)) > 0.5) & self.bare.dark.front
+        return float(np.median(shown[front if front.any() else self.bare.dark.front]))
 
     def seen(self, mask: Float[np.ndarray, "h w"]) -> Float[np.ndarray, "_ _"]:
         """A mask of the photograph on the canvas."""
@@ -343,6 +358,17 @@ class Stage:
         return np.asarray(cv2.warpAffine(smooth, self.matrix, (width, height), flags=cv2.INTER_LINEAR))
 
 
+_OWNED: Final = [IDENTITY.index(name) for name in ("frame_shape", "frame_color", "hat_hue", "hat_lightness")]
+
+
+def _owning(head: Head, key: int) -> Head:
+    """The head with frames and cloth of its own, drawn by that key."""
+    identity = head.identity.copy()
+    identity[_OWNED] = np.random.Generator(np.random.Philox(key)).standard_normal(len(_OWNED))
+    identity[_OWNED[1]] = abs(identity[_OWNED[1]])  # black to brown: grey metal needs a room to mirror
+    return replace(head, identity=identity)
+
+
 def glasses_of(stage: Stage, camera: Camera, kind: int) -> Layer:
     """The glasses of that kind (index of GLASSES) on a head; hair lies over their temples."""
     matte = stage.matte(shading.SPECTACLES, glasses=float(kind))
@@ -359,10 +385,83 @@ def beard_of(stage: Stage, camera: Camera, amount: float, hair_color: float) -> 
     return stage.layer(camera, matte.where(stage.seen(stage.face.masks["skin"])))
 
 
-def hat_of(stage: Stage, camera: Camera, kind: int) -> Layer:
-    """The hat of that kind (index of FaceWorld's HATS) on a head, and its shade on skin and hair."""
-    matte = stage.matte(shading.HEADWEAR, hat=float(kind))
-    return stage.layer(camera, matte.where(np.maximum(matte.covers, stage.person())))
+_AROUND, _WIDEST, _SLACK = 96, 1.25, 1.03
+"""Angles at which the outline of a hat is widened, by how much at most, and how far it lies off the hair."""
+_LEVEL: Final = 0.25
+"""How far above the brows the middle of a hat's rim lies, in distances between the eyes' outer corners."""
+
+
+def hat_of(stage: Stage, camera: Camera, kind: int, picture: UInt8[np.ndarray, "h w 3"]) -> Layer:
+    """The hat of that kind (index of FaceWorld's HATS) on a head, and its shade on skin and hair.
+
+    It is as wide as the hair under it, within limits; hair that would still stand out above its rim is pressed down:
+    what is behind the person shows there. Hair beside and below the rim stays.
+    """
+    matte, inside = fitted_hat(stage, stage.matte(shading.HEADWEAR, hat=float(kind)))
+    matte = matte.where(np.maximum(matte.covers, stage.person()))
+    passed = 1 - blurred(stage.shown(1 - matte.passed), camera.blur)
+    added = blurred(stage.shown(matte.added * np.float32(camera.gain)), camera.blur)
+    pressed = pressed_hair(stage, inside)[:, :, None]
+    behind = background_of(stage.face, picture) * pressed * passed
+    return layer_of(passed * (1 - pressed), added + behind, camera.noise, stage.key)
+
+
+def fitted_hat(stage: Stage, matte: Matte) -> tuple[Matte, Bool[np.ndarray, "_ _"]]:
+    """A hat's matte, widened until hair above its rim is under it, within limits; and what it encloses."""
+    x, y = _rim(stage)
+    turn = np.linspace(-np.pi, np.pi, _AROUND, endpoint=False)
+    radii = np.arange(stage.points, dtype=np.float32)
+    rays = [(x + np.outer(np.cos(turn), radii)), (y - np.outer(np.sin(turn), radii))]
+    own, worn_ = (
+        cv2.remap(np.ascontiguousarray(mask, dtype=np.float32), *np.float32(rays), cv2.INTER_LINEAR)
+        for mask in (stage.seen(stage.face.masks["hair"]), matte.covers)
+    )
+    hair, hat = (((ray > 0.5) * radii).max(axis=1) for ray in (own, worn_))
+    above = np.clip(np.sin(turn) * 4 + 1, 0, 1)
+    wider = np.clip(np.where(hat > 0, _SLACK * hair / np.maximum(hat, 1), 1), 1, _WIDEST)
+    wider = 1 + (gaussian_filter1d(maximum_filter1d(wider, 5, mode="wrap"), 3, mode="wrap") - 1) * above
+    rows, columns = np.mgrid[: stage.points, : stage.points].astype(np.float32)
+    at = np.arctan2(y - rows, columns - x)
+    scale = np.interp(at, turn, wider, period=2 * np.pi)
+    places = np.float32([x + (columns - x) / scale, y + (rows - y) / scale])
+    moved = [cv2.remap(part, *places, cv2.INTER_LINEAR) for part in (1 - matte.passed, matte.added)]
+    covers = cv2.remap(matte.covers.astype(np.float32), *places, cv2.INTER_LINEAR) > 0.5
+    far = np.interp(at, turn, gaussian_filter1d(hat * wider, 1, mode="wrap"), period=2 * np.pi)
+    return Matte(1 - moved[0], moved[1], covers), covers | (np.hypot(columns - x, rows - y) < far)
+
+
+def _rim(stage: Stage) -> Float[np.ndarray, " 2"]:
+    """Where the middle of a hat's rim lies on the canvas."""
+    face = stage.face
+    at = face.points[17:27].mean(axis=0) - 0.5
+    up = face.points[27] - face.points[8]
+    at = at + _LEVEL * face.width * up / np.linalg.norm(up)
+    inverse = cv2.invertAffineTransform(stage.matrix)
+    return np.asarray(inverse[:, :2] @ at + inverse[:, 2])
+
+
+def pressed_hair(stage: Stage, inside: Bool[np.ndarray, "_ _"]) -> Float[np.ndarray, "h w"]:
+    """The share of each pixel that is hair above the rim of a hat, and outside of it."""
+    hair, cover = stage.face.masks["hair"], stage.shown(inside.astype(np.float32))
+    x, y = stage.matrix[:, :2] @ _rim(stage) + stage.matrix[:, 2]
+    rows, columns = np.mgrid[: hair.shape[0], : hair.shape[1]].astype(np.float32)
+    above = np.clip((np.arctan2(y - rows, np.abs(columns - x)) - 0.15) / 0.3, 0, 1)
+    wide = cv2.dilate(hair, np.ones((3, 3), np.uint8), iterations=max(1, round(0.03 * stage.face.width)))
+    return np.asarray(wide * above * (1 - cover), dtype=np.float32)
+
+
+def background_of(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w 3"]:
+    """The scene light behind a person, continued smoothly from around them."""
+    person = np.maximum(face.masks["skin"], face.masks["hair"])
+    edge = max(1, round(0.06 * face.width))
+    known = (cv2.dilate(person, np.ones((3, 3), np.uint8), iterations=edge) < 0.05).astype(np.float32)
+    scene, found, share = scene_of(picture), 0.0, 0.0
+    for far in (0.05, 0.15, 0.5, 2.0):
+        weight = blurred(known, far * face.width)[:, :, None]
+        mean = blurred(scene * known[:, :, None], far * face.width) / np.maximum(weight, 1e-6)
+        sure = np.clip(weight / 0.05, 0, 1) * (1 - share)
+        found, share = found + mean * sure, share + sure
+    return np.asarray(found / np.maximum(share, 1e-6), dtype=np.float32)
 
 
 def face_mask_of(stage: Stage, camera: Camera) -> Layer:
@@ -374,19 +473,15 @@ def face_mask_of(stage: Stage, camera: Camera) -> Layer:
 
 
 def hair_beside(head: Head, face: Face) -> float:
-    """The most hair that stands out from under a cap, a beanie or a headscarf and off the head, over what that covers.
-
-    Short hair on the head below the edge of a hat is as it is when one is worn.
-    """
+    """The most hair that would have to be pressed under a cap or a beanie, over what that covers."""
     stage = Stage(head, face, finer=_COARSER)
-    rows = np.arange(face.masks["hair"].shape[0])[:, None]
-    above = rows < face.points[36:48, 1].mean()
-    bare = stage.shown((stage.drawn().label != shading.NOTHING).astype(np.float32))
     most = 0.0
-    for kind in HATS_WORN:
-        cover = stage.shown((stage.drawn(hat=float(kind)).label == shading.HEADWEAR).astype(np.float32))
-        beside = face.masks["hair"] * (1 - cover) * (1 - bare) * (above | (HATS[kind] == "headscarf"))
-        most = max(most, float(beside.sum() / max(cover.sum(), 1.0)))
+    for kind in HATS_WORN[:2]:
+        bare = stage.drawn(hat=float(kind)).label == shading.HEADWEAR
+        nothing = np.zeros((*bare.shape, 3), dtype=np.float32)
+        hat, inside = fitted_hat(stage, Matte(1 - nothing, nothing, bare))
+        cover = stage.shown(hat.covers.astype(np.float32)).sum()
+        most = max(most, float(pressed_hair(stage, inside).sum() / max(cover, 1.0)))
     return most
 
 
