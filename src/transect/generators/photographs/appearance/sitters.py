@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 _WORN = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 _STUBBLE = 0.15
+"""The lightest color of stubble: lighter ones are not seen on skin."""
 VERSION = 3
 """Another compositing makes other pictures: raised whenever a pixel changes."""
 
@@ -128,9 +129,10 @@ class Sitting:
             return worn.hat_of(*place, worn.HATS_WORN[int(level) - 1], self.picture)
         if name == "bangs":
             dyed = color != NEUTRAL["hair_color"]
-            shown = color_of(self.hair, color) if dyed else self.hair.middle
+            own = None if dyed else worn.hair_above(self.face, self.picture)
+            shown = color_of(self.hair, color) if dyed else self.hair.middle if own is None else own
             return worn.fringe_of(*place, level, shown, color if dyed else self.hair_level)
-        return worn.beard_of(*place, level, self.hair_level)
+        return worn.beard_of(*place, level, min(self.hair_level, _STUBBLE), self.skin.tone)
 
     def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
         """The photograph with what these edits composite; itself, not a copy, where that is nothing."""

@@ -20,7 +20,7 @@ from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, sa
 from transect.generators.faceworld.mesh.kernels import find_normals
 from transect.generators.faceworld.mesh.shape import VIEW, Values, face_vertices, pose_of, rest_shape, weights
 from transect.generators.faceworld.parameters import parameters
-from transect.generators.faceworld.reflectance import LUMINANCE, luminance, skin_reflectance
+from transect.generators.faceworld.reflectance import LUMINANCE, skin_reflectance
 from transect.generators.photographs.appearance.colors import Camera, front_of
 from transect.generators.photographs.appearance.faces import Face, Layer, blurred, layer_of, scene_of
 
@@ -238,6 +238,7 @@ _LARGEST, _SMALLEST = 1024, 72
 _DENSEST: Final = 0.7
 _ABOVE, _MOST_ROOM = 0.3, 0.25
 """How wide the top of the head is about its middle, and how much room a hat leaves, in distances between the eyes."""
+_LEAST_SHOWN: Final = 1e-3
 _APART: Final = 0.03
 """Radiance by which dark and light skin must differ for what lies on them to be told from it."""
 
@@ -317,13 +318,17 @@ class Stage:
         added = np.maximum(worn_.dark.radiance - passed * bare.dark.radiance, 0)
         return Matte(passed.astype(np.float32), added.astype(np.float32), covers)
 
+    def bare_with(self, tone: float) -> Float[np.ndarray, "_ _ 3"]:
+        """The radiance of the bare head with skin of that tone."""
+        dark, light = (drawing.radiance for drawing in self.bare)
+        most, least, own = skin_reflectance(np.array([1.0, 10.0, tone]))
+        return np.asarray(dark + (light - dark) * ((own - least) / (most - least)))
+
     def radiance(self, tone: float) -> float:
         """Median luminance of the front of the head's face with skin of that tone."""
-        dark, light = (drawing.radiance @ LUMINANCE for drawing in self.bare)
-        most, least, own = luminance(skin_reflectance(np.array([1.0, 10.0, tone])))
-        shown = dark + (light - dark) * (own - least) / (most - least)
         front = (self.seen(front_of(self.face).astype(np.float32)) > 0.5) & self.bare.dark.front
-        return float(np.median(shown[front if front.any() else self.bare.dark.front]))
+        shown = self.bare_with(tone)[front if front.any() else self.bare.dark.front]
+        return float(np.median(shown @ LUMINANCE))
 
     def seen(self, mask: Float[np.ndarray, "h w"]) -> Float[np.ndarray, "_ _"]:
         """A mask of the photograph on the canvas."""
@@ -379,10 +384,12 @@ def glasses_of(stage: Stage, camera: Camera, kind: int) -> Layer:
     return stage.layer(camera, matte.where(1 - hidden))
 
 
-def beard_of(stage: Stage, camera: Camera, amount: float, hair_color: float) -> Layer:
-    """The shade of stubble, from none (0) to dense (1), on the skin of a face."""
+def beard_of(stage: Stage, camera: Camera, amount: float, hair_color: float, tone: float) -> Layer:
+    """The shade of stubble, from none (0) to dense (1), on skin of that tone: it is never lighter than the skin."""
     matte = stage.matte(facial_hair=_DENSEST * amount, hair_color=hair_color)
-    return stage.layer(camera, matte.where(stage.seen(stage.face.masks["skin"])))
+    passed = np.minimum(matte.passed + matte.added / np.maximum(stage.bare_with(tone), _LEAST_SHOWN), 1)
+    shade = Matte(passed.astype(np.float32), np.zeros_like(matte.added), matte.covers)
+    return stage.layer(camera, shade.where(stage.seen(stage.face.masks["skin"])))
 
 
 _AROUND, _WIDEST, _SLACK = 96, 1.25, 1.03
@@ -488,6 +495,7 @@ def hair_beside(head: Head, face: Face) -> float:
 _STYLE: Final = {"hair_style": float(HAIR_STYLES.index("cropped")), "hair_length": 0.6, "hair_volume": 0.0}
 _JOIN: Final = 0.06
 """How far a fringe is mixed into the hair from which it falls, in distances of the eyes' outer corners."""
+_SOFT_TIPS: Final = 0.02
 _SPARSE: Final = 0.2
 """The share of hair nearby from which a place on the scalp is haired."""
 _LEAST: Final = 1e-4
@@ -510,7 +518,16 @@ def fringe_of(stage: Stage, camera: Camera, level: float, color: Float[np.ndarra
     middle = np.median(front.added[front.covers], axis=0) if front.covers.any() else np.full(3, _LEAST)
     tint = color / camera.gain / np.maximum(middle, _LEAST)
     matte = Matte(front.passed, (front.added * tint).astype(np.float32), front.covers)
-    return stage.layer(camera, matte.where(share))
+    soft = blurred(np.ascontiguousarray(share, dtype=np.float32), _SOFT_TIPS * face.width * stage.finer)
+    return stage.layer(camera, matte.where(np.minimum(soft, share)))
+
+
+def hair_above(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, " 3"] | None:
+    """Median scene light of the hair above the forehead, from which a fringe falls; None without any."""
+    x, y = face.points[17:27].mean(axis=0)
+    rows, columns = np.mgrid[: picture.shape[0], : picture.shape[1]]
+    place = (face.masks["hair"] > 0.9) & (rows < y) & (np.abs(columns - x) < 0.4 * face.width)
+    return np.median(scene_of(picture[place]), axis=0) if place.sum() >= _LEAST_SKIN else None
 
 
 def hair_over_forehead(head: Head, face: Face) -> tuple[float, float]:
