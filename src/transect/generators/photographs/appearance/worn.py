@@ -394,6 +394,7 @@ def beard_of(stage: Stage, camera: Camera, amount: float, hair_color: float, ton
 
 _AROUND, _WIDEST, _SLACK = 96, 1.25, 1.03
 """Angles at which the outline of a hat is widened, by how much at most, and how far it lies off the hair."""
+_SOFT_SHADE, _SHADED = 0.05, 0.75
 _LEVEL: Final = 0.25
 """How far above the brows the middle of a hat's rim lies, in distances between the eyes' outer corners."""
 
@@ -405,12 +406,22 @@ def hat_of(stage: Stage, camera: Camera, kind: int, picture: UInt8[np.ndarray, "
     what is behind the person shows there. Hair beside and below the rim stays.
     """
     matte, inside = fitted_hat(stage, stage.matte(shading.HEADWEAR, hat=float(kind)))
+    matte = softly_shaded(matte, _SOFT_SHADE * stage.face.width * stage.finer)
     matte = matte.where(np.maximum(matte.covers, stage.person()))
     passed = 1 - blurred(stage.shown(1 - matte.passed), camera.blur)
     added = blurred(stage.shown(matte.added * np.float32(camera.gain)), camera.blur)
     pressed = pressed_hair(stage, inside)[:, :, None]
     behind = background_of(stage.face, picture) * pressed * passed
     return layer_of(passed * (1 - pressed), added + behind, camera.noise, stage.key)
+
+
+def softly_shaded(matte: Matte, deviation: float) -> Matte:
+    """The same with a soft shade: lamps of photographs are wide, and one of them hardly ever gives all light."""
+    bare = (~matte.covers).astype(np.float32)[..., None]
+    shade = (
+        blurred((1 - matte.passed) * bare, deviation) / np.maximum(blurred(bare[..., 0], deviation), 0.05)[..., None]
+    )
+    return Matte(np.where(matte.covers[..., None], matte.passed, 1 - _SHADED * shade), matte.added, matte.covers)
 
 
 def fitted_hat(stage: Stage, matte: Matte) -> tuple[Matte, Bool[np.ndarray, "_ _"]]:
