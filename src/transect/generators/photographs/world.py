@@ -169,8 +169,9 @@ class Photographs:
     def for_attributes(self, names: Collection[str]) -> Photographs:
         """The photographs on which all of these can be set, the others counted by reason and group.
 
-        names: with their levels, those photographs whose skin is near enough to all levels of skin_tone. Itself where
-        none of them is composited. Raises BadInput where no photograph is left or can be, and as `open_marks`.
+        names: with their levels, those photographs whose skin is near enough to all levels of skin_tone; experimental
+        levels are refused unless they are allowed. Itself where none of them is composited. Raises BadInput where no
+        photograph is left or can be, and as `open_marks`.
         """
         composited = tuple(name for name in APPEARANCE if name in names)
         if isinstance(names, Mapping):
@@ -242,7 +243,6 @@ class Photographs:
         """do(values): the photograph and every other edit stay. Raises UnknownName, BadInput (range, kind, hold)."""
         self._rows(latents)
         settings = requested_columns(self.attributes, values, hold, len(latents), _HINT)
-        self._check_tried(settings)
         return replace(latents, settings={**latents.settings, **settings})
 
     def render(self, latents: Latents) -> Images:

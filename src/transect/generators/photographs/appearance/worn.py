@@ -363,14 +363,21 @@ class Stage:
         return np.asarray(cv2.warpAffine(smooth, self.matrix, (width, height), flags=cv2.INTER_LINEAR))
 
 
-_OWNED: Final = [IDENTITY.index(name) for name in ("frame_shape", "frame_color", "hat_hue", "hat_lightness")]
+def own_things(key: int) -> dict[str, float]:
+    """The shape and color of frames and the color of hats, drawn by that key: numbers of FaceWorld's identity.
+
+    Frames are black to brown: grey metal needs a room to mirror.
+    """
+    names = ("frame_shape", "frame_color", "hat_hue", "hat_lightness")
+    draws = np.random.Generator(np.random.Philox(key)).standard_normal(len(names)).tolist()
+    return dict(zip(names, draws, strict=True)) | {"frame_color": abs(draws[1])}
 
 
 def _owning(head: Head, key: int) -> Head:
-    """The head with frames and cloth of its own, drawn by that key."""
+    """The head with frames and hats of its own."""
     identity = head.identity.copy()
-    identity[_OWNED] = np.random.Generator(np.random.Philox(key)).standard_normal(len(_OWNED))
-    identity[_OWNED[1]] = abs(identity[_OWNED[1]])  # black to brown: grey metal needs a room to mirror
+    for name, value in own_things(key).items():
+        identity[IDENTITY.index(name)] = value
     return replace(head, identity=identity)
 
 
