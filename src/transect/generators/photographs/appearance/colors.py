@@ -18,6 +18,7 @@ from transect.generators.faceworld.reflectance import (
 )
 from transect.generators.photographs import camera
 from transect.generators.photographs.appearance.faces import (
+    CHEEKS,
     Face,
     blurred,
     box_of,
@@ -43,14 +44,7 @@ _TONES_OF_ITA: Final = (
 
 Light varies so much that a far ITA is more often that of light or dim light than of the lightest or darkest skin.
 """
-_FRONT: Final = np.array([3, 41, 31, 35, 46, 13])
-"""Landmarks of the jaw, the lower lids and the nose between which the color of skin is read."""
 _FEWEST: Final = 20
-
-
-def translucency(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """How much of the blood shows through the pigment above it."""
-    return np.asarray(0.15 + 0.75 * np.minimum(_beside(tone), 1.1))
 
 
 def living_skin(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
@@ -60,17 +54,7 @@ def living_skin(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
     """
     pale = 1 - np.clip((tone - 1) / 9, 0, 1)
     blood = np.exp(_FLUSH * (0.55 + 0.65 * pale)[:, None] * BLOOD)
-    return np.asarray(skin_reflectance(tone) * blood + mirrored(tone)[:, None])
-
-
-def mirrored(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """What the surface of skin of that tone returns without coloring it, of white light of strength 1."""
-    return np.asarray(MIRRORED + _SHEEN * sheen(tone))
-
-
-def sheen(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """How much of a lamp's light the surface of skin of that tone mirrors, over tone 5: as FaceWorld's."""
-    return np.asarray(_beside(tone) ** 0.4)
+    return np.asarray(skin_reflectance(tone) * blood + (MIRRORED + _SHEEN * _beside(tone) ** 0.4)[:, None])
 
 
 def lip_ratio(source: float, level: float) -> Float[np.ndarray, " 3"]:
@@ -115,7 +99,7 @@ def tone_of(angle: float) -> float:
 def front_of(face: Face) -> Bool[np.ndarray, "h w"]:
     """The surely skin of cheeks and nose; of the whole face where hardly any of that is seen."""
     skin = (face.masks["skin"] > _SURE) & (_weights(face)[0] > _SURE)
-    front = skin & (face.polygon(_FRONT, *skin.shape) > _SURE)
+    front = skin & (face.polygon(CHEEKS, *skin.shape) > _SURE)
     return front if front.sum() >= _FEWEST else skin
 
 
@@ -168,14 +152,12 @@ def camera_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, radiance: float) 
 
 
 _EDGE: Final = 0.012
-_SMOOTH: Final = 0.02
-"""Blurs of mask and of separated light, in distances between the outer corners of the eyes."""
+"""Blur of a mask, in distances between the outer corners of the eyes."""
 _LEAST: Final = 4e-3
 _FEW: Final = 1e-3
 _SMOOTH_COLOR: Final = 0.03
 _HIDDEN: Final = 1 / 128
 """A weight below which a pixel stays as it is."""
-_MIRRORED_MOST: Final = 0.35
 _HAIR: Final = 0.15
 """Light of hair that lies on skin, over that of the skin around it."""
 
@@ -186,10 +168,9 @@ class Skin:
     """The skin of one photograph, taken apart; what no level changes.
 
     rows, columns: where it lies; pixels: the photograph there. weight: share of each pixel that is changed as skin,
-    lips: how much of that is lips. scene: scene light of the pixels; whole: of the skin in them; mirrored: what of that
-    the surface mirrors beyond what is usual. blood: how much more of it than in the middle of the skin, along its axis.
-    around: the skin's light nearby. hairy: where hairs can lie on it. smooth: pixels over which color is averaged where
-    dark skin becomes lighter. tone: 1 to 10, read from `ita`.
+    lips: how much of that is lips. scene: scene light of the pixels; whole: of the skin in them; around: the
+    skin's light nearby. hairy: where hairs can lie on it. smooth: pixels over which color is averaged where dark skin
+    becomes lighter. tone: 1 to 10, read from `ita`.
     """
 
     rows: slice
@@ -199,8 +180,6 @@ class Skin:
     lips: Float[np.ndarray, "h w"]
     scene: Float[np.ndarray, "h w 3"]
     whole: Float[np.ndarray, "h w 3"]
-    mirrored: Float[np.ndarray, "h w"]
-    blood: Float[np.ndarray, "h w"]
     around: Float[np.ndarray, "h w"]
     hairy: Float[np.ndarray, "h w"]
     sure: Bool[np.ndarray, "h w"]
@@ -219,12 +198,9 @@ def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None 
     source = tone_of(angle) if tone is None else tone
     scene = scene_of(pixels)
     weight, whole = matted(scene, weight, face.width)
-    mirrored = _mirrored(whole, weight, sure, face.width)
-    body = whole - mirrored[:, :, None]
-    around = _around(body.mean(axis=2), weight, face.width)
-    blood = _blood(body, sure, source, face.width)
+    around = _around(whole.mean(axis=2), weight, face.width)
     hairy, smooth = hairy_region(face)[rows, columns], _SMOOTH_COLOR * face.width
-    parts = (whole, mirrored, blood, around, hairy)
+    parts = (whole, around, hairy)
     return Skin(rows, columns, pixels, weight, lips, scene, *parts, sure, source, angle, smooth)
 
 
@@ -243,12 +219,7 @@ def own_tone(picture: UInt8[np.ndarray, "h w 3"], face: Face) -> float:
 def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray, "h w 3"]:
     """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, so many stops brighter."""
     ratio = _by_melanin(skin.tone, level).astype(np.float32)
-    shown = translucency(np.array([skin.tone, level]))
-    more = float(shown[1] / shown[0] - 1)
-    blood = skin.blood if more <= 0 else blurred(skin.blood, more * skin.smooth) / np.float32(1 + more)
-    redder = np.exp(blood[:, :, None] * (_BLOOD_AXIS * np.float32(more)))
-    duller = np.divide(*sheen(np.array([level, skin.tone]))) - 1
-    added = _through_hair(skin, ratio, redder) + skin.mirrored[:, :, None] * np.float32(duller)
+    added = _through_hair(skin, ratio)
     lips = (lip_ratio(skin.tone, level) - 1).astype(np.float32)
     added += (skin.whole * lips - added) * skin.lips[:, :, None]
     scene = skin.scene + added * skin.weight[:, :, None]
@@ -273,19 +244,15 @@ def _by_melanin(tone: float, level: float) -> Float[np.ndarray, " 3"]:
     return np.asarray(kept * luminance(after) / luminance(before * kept))
 
 
-def _through_hair(
-    skin: Skin, ratio: Float[np.ndarray, " 3"], redder: Float[np.ndarray, "h w 3"]
-) -> Float[np.ndarray, "h w 3"]:
+def _through_hair(skin: Skin, ratio: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "h w 3"]:
     """What that ratio adds to skin. Where it becomes lighter, dark hairs on it (brows, stubble) stay."""
-    body = skin.whole - skin.mirrored[:, :, None]
     if ratio.mean() <= 1:
-        return np.asarray(body * (ratio * redder - 1))
-    body = _smooth_in_color(body, skin.weight, skin.smooth)
+        return np.asarray(skin.whole * (ratio - 1))
+    body = _smooth_in_color(skin.whole, skin.weight, skin.smooth)
     own = body.mean(axis=2) / np.maximum(skin.around, _LEAST)
     share = np.clip((own - _HAIR) / (1 - _HAIR), 0, 1)
     covered = (1 - np.clip(share / np.maximum(own, _LEAST), 0, 1)) * skin.hairy
-    bare = (1 - covered)[:, :, None]
-    return np.asarray(body * (bare * (ratio * redder - 1)))
+    return np.asarray(body * ((1 - covered)[:, :, None] * (ratio - 1)))
 
 
 def _smooth_in_color(
@@ -310,24 +277,6 @@ def _weights(face: Face) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h
     return np.clip(weight, 0, 1), np.clip(blurred(face.lips(), _EDGE * face.width), 0, 1)
 
 
-def _mirrored(
-    scene: Float[np.ndarray, "h w 3"],
-    weight: Float[np.ndarray, "h w"],
-    sure: Bool[np.ndarray, "h w"],
-    width: float,
-) -> Float[np.ndarray, "h w"]:
-    """White light that the skin's surface mirrors beyond what is usual on it: in highlights alone, by their color."""
-    if not sure.any():
-        return np.zeros(scene.shape[:2], dtype=np.float32)
-    own = np.median(scene[sure], axis=0)
-    axes = np.stack([own, np.full(3, own.mean())], axis=1)
-    row = (np.linalg.pinv(axes)[1] * own.mean()).astype(np.float32)
-    bright = scene.mean(axis=2)
-    nearby = blurred(weight * bright, 0.25 * width) / (blurred(weight, 0.25 * width) + _LEAST)
-    most = np.minimum(np.maximum(bright - nearby, 0), _MIRRORED_MOST * scene.min(axis=2))
-    return np.asarray(np.clip(blurred(scene @ row, _SMOOTH * width), 0, most))
-
-
 def _around(own: Float[np.ndarray, "h w"], weight: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "h w"]:
     """The light of the skin nearby: the upper part of what is around a pixel, weighted by skin."""
     deviation = 0.12 * width
@@ -335,22 +284,6 @@ def _around(own: Float[np.ndarray, "h w"], weight: Float[np.ndarray, "h w"], wid
     mean = blurred(weight * own, deviation) / total
     upper = np.maximum(own, mean)
     return blurred(weight * upper, deviation) / total
-
-
-_BLOOD_AXIS: Final = np.log1p(0.5 * BLOOD).astype(np.float32)
-
-
-def _blood(
-    body: Float[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"], tone: float, width: float
-) -> Float[np.ndarray, "h w"]:
-    """How much more blood than in the middle of the skin, in units of _BLOOD_AXIS, smoothed."""
-    if not sure.any():
-        return np.zeros(body.shape[:2], dtype=np.float32)
-    near = np.clip([tone - 0.5, tone + 0.5], LIGHTEST, DARKEST)
-    melanin = np.diff(np.log(living_skin(near)), axis=0)[0]
-    axes = np.stack([np.ones(3), melanin / np.linalg.norm(melanin), _BLOOD_AXIS], axis=1)
-    amount = np.log(np.maximum(body, _LEAST)) @ np.linalg.inv(axes)[2].astype(np.float32)
-    return np.asarray(np.clip(blurred(amount - np.median(amount[sure]), _SMOOTH * width), -2, 2))
 
 
 _SHADES_LEAST: Final = 2e-3

@@ -103,7 +103,7 @@ _DOUBT, _SHARP = 0.1, 0.1
 _SETTLED, _SMOOTH = (0.35, 0.65), 0.03
 _FEWEST_OF_LIPS: Final = 4
 _JAW: Final = slice(3, 14)
-_CHEEKS: Final = (3, 41, 31, 35, 46, 13)
+CHEEKS: Final = np.array([3, 41, 31, 35, 46, 13])
 _FEWEST, _LEAST_SPREAD = 20, 0.03
 """Pixels from which a median color is taken, and the least spread of colors."""
 _EDGE: Final = (0.012, 0.6)
@@ -203,7 +203,7 @@ def by_color(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarra
     Bayes's rule with a normal distribution of the logarithms of R / G and B / G on the cheeks.
     """
     mask = blurred(face.masks["skin"], _SMOOTH * face.width)
-    cheeks = face.polygon(np.array(_CHEEKS), *mask.shape) > _SURE
+    cheeks = face.polygon(CHEEKS, *mask.shape) > _SURE
     if cheeks.sum() < _FEWEST:
         return mask
     logs = np.log(blurred(picture.astype(np.float32), 0.5) + 4)
