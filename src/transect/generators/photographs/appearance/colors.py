@@ -286,6 +286,8 @@ def _around(own: Float[np.ndarray, "h w"], weight: Float[np.ndarray, "h w"], wid
     return blurred(weight * upper, deviation) / total
 
 
+_BESIDE_SKIN: Final = 0.05
+"""The share of skin from which hair lies on it: there its mask is right, and light strands are no skin."""
 _SHADES_LEAST: Final = 2e-3
 _LIT: Final = 0.6
 """Light that a mass of hair returns over that of an even surface of its reflectance."""
@@ -327,6 +329,8 @@ def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hai
     rows, columns = box_of(mask > 0)
     scene = scene_of(picture[rows, columns])
     weight, whole = matted(scene, mask[rows, columns], face.width)
+    beside = blurred(face.masks["skin"], _EDGE * face.width)[rows, columns] > _BESIDE_SKIN
+    weight, whole = np.where(beside, mask[rows, columns], weight), np.where(beside[:, :, None], scene, whole)
     sure = face.masks["hair"][rows, columns] > _SURE
     middle = np.median(scene[sure], axis=0) if sure.any() else np.ones(3)
     light = light_of(picture, face, tone)
