@@ -44,6 +44,9 @@ _TONES_OF_ITA: Final = (
 
 Light varies so much that a far ITA is more often that of light or dim light than of the lightest or darkest skin.
 """
+_ERROR: Final = 1.8
+"""Standard error of a tone that is read, and three nodes and weights of a normal distribution."""
+_NODES, _SHARES = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0]), np.array([1 / 6, 2 / 3, 1 / 6])
 _FEWEST: Final = 20
 
 
@@ -170,7 +173,7 @@ class Skin:
     rows, columns: where it lies; pixels: the photograph there. weight: share of each pixel that is changed as skin,
     lips: how much of that is lips. scene: scene light of the pixels; whole: of the skin in them; around: the
     skin's light nearby. hairy: where hairs can lie on it. smooth: pixels over which color is averaged where dark skin
-    becomes lighter. tone: 1 to 10, read from `ita`.
+    becomes lighter. tone: 1 to 10, read from `ita`; spread: its standard error.
     """
 
     rows: slice
@@ -184,6 +187,7 @@ class Skin:
     hairy: Float[np.ndarray, "h w"]
     sure: Bool[np.ndarray, "h w"]
     tone: float
+    spread: float
     ita: float
     smooth: float
 
@@ -195,13 +199,13 @@ def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None 
     pixels, weight, lips = picture[rows, columns], weight[rows, columns], lips[rows, columns]
     sure = front_of(face)[rows, columns]
     angle = median_ita(pixels, sure)
-    source = tone_of(angle) if tone is None else tone
+    source, spread = (tone_of(angle), _ERROR) if tone is None else (tone, 0.0)
     scene = scene_of(pixels)
     weight, whole = matted(scene, weight, face.width)
     around = _around(whole.mean(axis=2), weight, face.width)
     hairy, smooth = hairy_region(face)[rows, columns], _SMOOTH_COLOR * face.width
     parts = (whole, around, hairy)
-    return Skin(rows, columns, pixels, weight, lips, scene, *parts, sure, source, angle, smooth)
+    return Skin(rows, columns, pixels, weight, lips, scene, *parts, sure, source, spread, angle, smooth)
 
 
 def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]) -> float:
@@ -218,9 +222,9 @@ def own_tone(picture: UInt8[np.ndarray, "h w 3"], face: Face) -> float:
 
 def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray, "h w 3"]:
     """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, so many stops brighter."""
-    ratio = _by_melanin(skin.tone, level).astype(np.float32)
+    ratio = _by_melanin(skin.tone, level, skin.spread).astype(np.float32)
     added = _through_hair(skin, ratio)
-    lips = (lip_ratio(skin.tone, level) - 1).astype(np.float32)
+    lips = np.sqrt(ratio * lip_ratio(skin.tone, level).astype(np.float32)) - 1  # outlines of lips hold skin too
     added += (skin.whole * lips - added) * skin.lips[:, :, None]
     scene = skin.scene + added * skin.weight[:, :, None]
     # A border's light can be further from that of the skin nearby than what lies behind it explains.
@@ -232,16 +236,18 @@ def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray
     return pixels
 
 
-def _by_melanin(tone: float, level: float) -> Float[np.ndarray, " 3"]:
-    """What becomes of the light of skin when its tone changes. More melanin never makes it greyer.
+def _by_melanin(tone: float, level: float, spread: float) -> Float[np.ndarray, " 3"]:
+    """What becomes of the light of skin when its tone, known within that spread, changes: the geometric mean.
 
-    FaceWorld's darkest skin is greyer for what its surface mirrors, and the photograph has that already.
+    More melanin never makes it greyer: FaceWorld's darkest skin is for what it mirrors, and photographs have that.
     """
-    before, after = living_skin(np.array([tone, level]))
-    ratio = after / before
+    moved = np.array([tone, level])[:, None] + spread * _NODES
+    before, after = (np.log(living_skin(np.clip(tones, LIGHTEST, DARKEST))) for tones in moved)
+    ratio = np.exp(_SHARES @ (after - before))
     red, _, blue = ratio / ratio[1]
-    kept = (max(red, 1), 1, min(blue, 1)) if level > tone else (min(red, 1), 1, max(blue, 1))
-    return np.asarray(kept * luminance(after) / luminance(before * kept))
+    kept = np.array((max(red, 1), 1, min(blue, 1)) if level > tone else (min(red, 1), 1, max(blue, 1)))
+    own = living_skin(np.array([tone]))[0]
+    return np.asarray(kept * luminance(own * ratio) / luminance(own * kept))
 
 
 def _through_hair(skin: Skin, ratio: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "h w 3"]:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _WORN = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 _STUBBLE = 0.15
 """The lightest color of stubble: lighter ones are not seen on skin."""
-VERSION = 3
+VERSION = 4
 """Another compositing makes other pictures: raised whenever a pixel changes."""
 
 
