@@ -9,7 +9,9 @@ from rendered_marks import rendered, sitters
 
 from transect.errors import BadInput
 from transect.generators import load
+from transect.generators.faceworld.mesh import shading
 from transect.generators.faceworld.world import own_marks
+from transect.generators.photographs.appearance import worn
 from transect.generators.photographs.appearance.faces import Face, doubt, face_of, scene_of
 from transect.generators.photographs.appearance.sitters import Sitting
 from transect.generators.photographs.attributes import EXPERIMENTAL, HATS, NEUTRAL, USUAL, Edits
@@ -48,8 +50,6 @@ def test_vague_outlines_with_a_gap_become_those_of_the_picture():
 
 
 def test_hair_above_a_hats_rim_is_pressed_and_hair_below_it_stays():
-    from transect.generators.photographs.appearance import worn
-
     ((face, picture),) = faces_of(1, 192, hair_style=2.0, hair_length=1.0, hair_volume=1.0, background_hue=0.0)
     tall = face.masks["hair"].copy()
     top = int(face.points[19, 1])
@@ -65,8 +65,8 @@ def test_hair_above_a_hats_rim_is_pressed_and_hair_below_it_stays():
     assert below.sum() > 50
     assert np.array_equal(shown[below], picture[below])
     stage = sitting.stage
-    hat, inside = worn.fitted_hat(stage, stage.matte(worn.shading.HEADWEAR, hat=float(worn.HATS_WORN[1])))
-    bare = stage.matte(worn.shading.HEADWEAR, hat=float(worn.HATS_WORN[1])).covers
+    hat, inside = worn.fitted_hat(stage, stage.matte(shading.HEADWEAR, hat=float(worn.HATS_WORN[1])))
+    bare = stage.matte(shading.HEADWEAR, hat=float(worn.HATS_WORN[1])).covers
     assert bare.sum() < hat.covers.sum() < 2.1 * bare.sum()
     assert (inside | ~hat.covers).all()
 

@@ -419,26 +419,31 @@ def softly_shaded(matte: Matte, deviation: float) -> Matte:
 
 def fitted_hat(stage: Stage, matte: Matte) -> tuple[Matte, Bool[np.ndarray, "_ _"]]:
     """A hat's matte, widened until hair above its rim is under it, within limits; and what it encloses."""
-    x, y = _rim(stage)
-    turn = np.linspace(-np.pi, np.pi, _AROUND, endpoint=False)
-    radii = np.arange(stage.points, dtype=np.float32)
-    rays = [(x + np.outer(np.cos(turn), radii)), (y - np.outer(np.sin(turn), radii))]
-    own, worn_ = (
-        cv2.remap(np.ascontiguousarray(mask, dtype=np.float32), *np.float32(rays), cv2.INTER_LINEAR)
-        for mask in (stage.seen(_head(stage.face)), matte.covers)
-    )
-    hair, hat = (((ray > 0.3) * radii).max(axis=1) for ray in (own, worn_))
-    above = np.clip(np.sin(turn) * 4 + 1, 0, 1)
+    rim, turn = _rim(stage), np.linspace(-np.pi, np.pi, _AROUND, endpoint=False)
+    hair, hat = (_reach(mask, rim, turn) for mask in (stage.seen(_head(stage.face)), matte.covers))
     wider = np.clip(np.where(hat > 0, _SLACK * hair / np.maximum(hat, 1), 1), 1, _WIDEST)
-    wider = 1 + (gaussian_filter1d(maximum_filter1d(wider, 5, mode="wrap"), 3, mode="wrap") - 1) * above
-    rows, columns = np.mgrid[: stage.points, : stage.points].astype(np.float32)
-    at = np.arctan2(y - rows, columns - x)
-    scale = np.interp(at, turn, wider, period=2 * np.pi)
-    places = np.float32([x + (columns - x) / scale, y + (rows - y) / scale])
-    moved = [cv2.remap(part, *places, cv2.INTER_LINEAR) for part in (1 - matte.passed, matte.added)]
-    covers = cv2.remap(matte.covers.astype(np.float32), *places, cv2.INTER_LINEAR) > 0.5
-    far = np.interp(at, turn, gaussian_filter1d(hat * wider, 1, mode="wrap"), period=2 * np.pi)
-    return Matte(1 - moved[0], moved[1], covers), covers | (np.hypot(columns - x, rows - y) < far)
+    wider = gaussian_filter1d(maximum_filter1d(wider, 5, mode="wrap"), 3, mode="wrap")
+    wider = 1 + (wider - 1) * np.clip(np.sin(turn) * 4 + 1, 0, 1)
+    rows, columns = np.mgrid[: stage.points, : stage.points]
+    across, down = columns - rim[0], rows - rim[1]
+    at = np.arctan2(-down, across)
+    scale, far = (np.interp(at, turn, values, period=2 * np.pi) for values in (wider, hat * wider))
+    parts = (1 - matte.passed, matte.added, matte.covers)
+    hidden, added, cover = (_taken(part, rim[0] + across / scale, rim[1] + down / scale) for part in parts)
+    return Matte(1 - hidden, added, cover > 0.5), (cover > 0.5) | (np.hypot(across, down) < far)
+
+
+def _reach(mask: Float[np.ndarray, "_ _"], rim: Float[np.ndarray, " 2"], turn: Float[np.ndarray, " a"]) -> np.ndarray:
+    """How far a mask reaches from the middle of a rim, by angle."""
+    radii = np.arange(len(mask))
+    ray = _taken(mask, rim[0] + np.outer(np.cos(turn), radii), rim[1] - np.outer(np.sin(turn), radii))
+    return np.asarray(((ray > 0.3) * radii).max(axis=1))
+
+
+def _taken(values: np.ndarray, x: Float[np.ndarray, "_ _"], y: Float[np.ndarray, "_ _"]) -> np.ndarray:
+    """Values at places, 0 beyond."""
+    floats = np.ascontiguousarray(values, dtype=np.float32)
+    return np.asarray(cv2.remap(floats, x.astype(np.float32), y.astype(np.float32), cv2.INTER_LINEAR))
 
 
 def _rim(stage: Stage) -> Float[np.ndarray, " 2"]:
@@ -467,15 +472,15 @@ def _head(face: Face) -> Float[np.ndarray, "h w"]:
 
 def background_of(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w 3"]:
     """The scene light behind a person, continued smoothly from around them."""
-    person = _head(face)
     edge = max(1, round(0.06 * face.width))
-    known = (cv2.dilate(person, np.ones((3, 3), np.uint8), iterations=edge) < 0.05).astype(np.float32)
-    scene, found, share = scene_of(picture), 0.0, 0.0
+    known = (cv2.dilate(_head(face), np.ones((3, 3), np.uint8), iterations=edge) < 0.05).astype(np.float32)
+    scene = scene_of(picture)
+    found, share = np.zeros_like(scene), np.zeros((*known.shape, 1), dtype=np.float32)
     for far in (0.05, 0.15, 0.5, 2.0):
         weight = blurred(known, far * face.width)[:, :, None]
-        mean = blurred(scene * known[:, :, None], far * face.width) / np.maximum(weight, 1e-6)
         sure = np.clip(weight / 0.05, 0, 1) * (1 - share)
-        found, share = found + mean * sure, share + sure
+        found += sure * blurred(scene * known[:, :, None], far * face.width) / np.maximum(weight, 1e-6)
+        share += sure
     return np.asarray(found / np.maximum(share, 1e-6), dtype=np.float32)
 
 
