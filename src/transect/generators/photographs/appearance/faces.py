@@ -84,7 +84,7 @@ _ALREADY: Final = {
     "bangs": ("hat", "photographs of people who wear something on the head already"),
 }
 VAGUE_HAIR: Final = "photographs on which the outline of the hair is in doubt"
-_HAIR_DOUBT: Final = 1.0
+_HAIR_DOUBT: Final = 0.95
 NO_HAIR_ABOVE: Final = "photographs without hair above the forehead, from which a fringe could fall"
 FRINGED: Final = "photographs of people whose hair covers the forehead already"
 _ABOVE, _FRINGED = 0.5, 0.5

@@ -352,11 +352,11 @@ class Stage:
 def own_things(key: int) -> dict[str, float]:
     """The shape and color of frames and the color of hats, drawn by that key: numbers of FaceWorld's identity.
 
-    Frames are black to brown: grey metal needs a room to mirror.
+    Frames are black to dark brown: grey metal needs a room to mirror.
     """
     names = ("frame_shape", "frame_color", "hat_hue", "hat_lightness")
     draws = np.random.Generator(np.random.Philox(key)).standard_normal(len(names)).tolist()
-    return dict(zip(names, draws, strict=True)) | {"frame_color": abs(draws[1])}
+    return dict(zip(names, draws, strict=True)) | {"frame_color": abs(draws[1]) / 2}
 
 
 def _owning(head: Head, key: int) -> Head:
