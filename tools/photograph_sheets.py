@@ -113,7 +113,7 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         marks = photographs(Path(folder))
-        world = Photographs(f"folder:{folder}", image_size=SIZE, marks=marks)
+        world = Photographs(f"folder:{folder}", image_size=SIZE, marks=marks, experimental=True)
         for attribute in world.attributes:
             sheet(world, attribute).save(FOLDER / f"{attribute.name}.jpg", quality=82, subsampling=0)
     with tempfile.TemporaryDirectory() as folder:

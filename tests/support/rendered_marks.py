@@ -47,4 +47,4 @@ def sitters(folder: Path, count: int, size: int = 96, others: int = 0, **values:
     save(folder, np.concatenate([world.render(latents).pixels, *([pictures(others, size)] if others else [])]))
     label(folder, [f"p{row:03d}.png,person{row},{row % 2}" for row in range(count + others)])
     finder = RenderedMarks(own_marks(world, latents))
-    return Photographs(f"folder:{folder}", threads=1, marks=finder), latents
+    return Photographs(f"folder:{folder}", threads=1, marks=finder, experimental=True), latents

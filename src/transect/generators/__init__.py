@@ -105,11 +105,15 @@ def _photographs(source: str, image_size: int | None) -> Generator:
         )
     source, marks = _option_of(source, "marks", "a finder's name")
     source, steps = _option_of(source, "tone_steps", "a number of tones")
+    source, tried = _option_of(source, "experimental", "yes")
+    if tried not in ("", "yes"):
+        raise BadInput(f"experimental: expected yes, got {tried!r}; leave it out where it is not wanted")
     try:
         tone_steps = float(steps or TONE_STEPS)
     except ValueError:
         raise BadInput(f"tone_steps: expected a number of tones, got {steps!r}; for example {TONE_STEPS:g}") from None
-    return Photographs(source, image_size=image_size, marks=marks or "network", tone_steps=tone_steps)
+    finder = marks or "network"
+    return Photographs(source, image_size=image_size, marks=finder, tone_steps=tone_steps, experimental=bool(tried))
 
 
 def _option_of(source: str, name: str, wanted: str) -> tuple[str, str]:

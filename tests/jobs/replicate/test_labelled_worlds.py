@@ -228,6 +228,14 @@ def test_levels_of_the_products_own_words_need_no_rule():
     assert numbers.notes == ()
 
 
+def test_ages_in_years_and_ages_without_a_unit_are_joined_by_the_rule():
+    years = {"origin": 25.0, "to": 65.0, "attribute_unit": "years"}
+    drawn = stated("drawn", "set", effect(0, "age", "continuous", ("25", "65"), -0.2, **years))
+    photos = stated("photos", "unadjusted", effect(1, "age", "continuous", ("30", "60"), -0.2, origin=30.0, to=60.0))
+    (finding,) = joined(drawn, photos).findings
+    assert (finding.levels, finding.verdict) == ("below 40 to 40 or more", "replicates")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -156,10 +156,10 @@ def _named(rule: LabelRule, effects: Sequence[WorldEffect]) -> dict[int, list[Wo
     return found
 
 
-def _form(rule: LabelRule, row: WorldEffect) -> tuple[str, str]:
+def _form(rule: LabelRule, row: WorldEffect) -> tuple[str, str, str]:
     """What worlds must have in common to be compared without a rule."""
     named = row.kind == "binary" and {*row.labels} <= {*rule.no, *rule.yes}
-    return row.attribute, "categorical" if named else row.kind
+    return row.attribute, "categorical" if named else row.kind, row.attribute_unit
 
 
 def _sides(rule: LabelRule, row: WorldEffect) -> tuple[float, float]:

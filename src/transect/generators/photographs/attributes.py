@@ -39,6 +39,7 @@ _MONK = "Monk 2022, Monk Skin Tone Scale, doi:10.31235/osf.io/pdf4c"
 _MELANIN = "d'Eon et al. 2011, doi:10.1111/j.1467-8659.2011.01976.x"
 MASKS: Final = ("none", "surgical")
 HATS: Final = ("none", "cap", "beanie", "headscarf")
+_TRIED = "experimental"
 _OWN = "drawn on a head that is fitted to the landmarks"
 _DRAWN = "FaceWorld's, drawn on a head that is fitted to the landmarks"
 
@@ -50,8 +51,8 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _composited("beard_shadow", "shade of stubble from none (0) to dense (1)", 0, 1, "", _DRAWN),
     Attribute("face_mask", "categorical", "a surgical mask over nose, mouth and chin", levels=MASKS, source=_OWN),
     Attribute("glasses", "categorical", "what is worn before the eyes", levels=GLASSES, source=_DRAWN),
-    _composited("bangs", "a fringe over the forehead from none (0) to the brows (1)", 0, 1, "", _DRAWN),
-    Attribute("hat", "categorical", "what is worn on the head", levels=HATS, source=_DRAWN),
+    _composited("bangs", f"a fringe over the forehead from none (0) to the brows (1); {_TRIED}", 0, 1, "", _DRAWN),
+    Attribute("hat", "categorical", f"worn on the head; headscarf: {_TRIED}", levels=HATS, source=_DRAWN),
     _cover("board", "a grey board before that part of the picture, covering half of it or less", BOARDS, _CARD),
     _cover("hand", "a hand in a grey glove, reaching into the picture from that side", HANDS, _CARD),
     _set("rotation", "camera's roll: the picture turned clockwise (+) about its middle", -90, 90, "degrees"),
@@ -72,6 +73,9 @@ APPEARANCE: Final = ("skin_tone", "hair_color", "lipstick", "beard_shadow", "fac
 TONE_STEPS, MOST_TONE_STEPS = 2.0, 3.0
 """By how many of the ten tones skin may differ from the photograph's own: without asking, and at most."""
 WHY_NEAR: Final = "a larger edit paints a face: it shows no person with that skin, misleads, and offends"
+EXPERIMENTAL: Final[Mapping[str, tuple[str, ...]]] = {"bangs": (), "hat": ("headscarf",)}
+"""Edits, or levels of them, that looked fake on more than one portrait in ten: they are set on request alone."""
+WHY_TRIED: Final = "it looked fake on more than one portrait in ten"
 LOWEST: Final[Mapping[str, float]] = {"skin_tone": 1.0, "hair_color": 0.0}
 """The first level of an edit whose attribute begins below it; at levels below it the photograph is as it is."""
 
@@ -81,6 +85,7 @@ USUAL: Final[Mapping[str, tuple[float, ...]]] = {
     "lipstick": (0.0, 0.5, 1.0),
     "beard_shadow": (0.0, 0.5, 1.0),
     "bangs": (0.0, 0.5, 1.0),
+    "hat": (0.0, 1.0, 2.0),
     "rotation": (-20.0, -10.0, 0.0, 10.0, 20.0),
     "scale": (0.7, 0.85, 1.0, 1.2, 1.4),
     "defocus": (0.0, 0.01, 0.02, 0.04),

@@ -26,12 +26,14 @@ from transect.generators.photographs.appearance.sitters import DEFAULT, Sitters,
 from transect.generators.photographs.attributes import (
     APPEARANCE,
     ATTRIBUTES,
+    EXPERIMENTAL,
     LOWEST,
     MOST_TONE_STEPS,
     NEUTRAL,
     TONE_STEPS,
     USUAL,
     WHY_NEAR,
+    WHY_TRIED,
     Edits,
 )
 from transect.generators.photographs.subjects import SMALLEST, Subjects, check_opencv, corner, inner
@@ -88,8 +90,9 @@ class Photographs:
     image_size: pixels, at least 32 (default: that of the photographs where all have one size, else 128). threads:
     pictures that are made side by side. marks: who finds the faces, by name (`transect.marks.FINDERS`) or as an
     object; asked only where an edit is composited on a face. tone_steps: by how many of the ten tones skin_tone may
-    differ from a photograph's own, at most 3. Raises MissingExtra without OpenCV, BadInput and
-    UnknownName as `datasets.open_dataset`, and BadInput where no photograph can be used or tones are too far.
+    differ from a photograph's own, at most 3. experimental: what looked fake may be set too. Raises MissingExtra
+    without OpenCV, BadInput and UnknownName as `datasets.open_dataset`, and BadInput where no photograph can be used
+    or tones are too far.
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class Photographs:
         threads: int | None = None,
         marks: str | Finder = DEFAULT,
         tone_steps: float = TONE_STEPS,
+        experimental: bool = False,
     ) -> None:
         check_opencv("photographs as subjects")
         if not 0 < tone_steps <= MOST_TONE_STEPS:
@@ -114,6 +118,7 @@ class Photographs:
             )
         self.subjects = Subjects.open(source, image_size)
         self.sitters = Sitters(self.subjects, marks, tone_steps)
+        self.experimental = experimental
         self.composited: tuple[str, ...] = ()
         self._by_group: tuple[str, ...] = ()
         self.image_size = self.subjects.labelled.image_size
@@ -164,10 +169,13 @@ class Photographs:
     def for_attributes(self, names: Collection[str]) -> Photographs:
         """The photographs on which all of these can be set, the others counted by reason and group.
 
-        names: with their levels, those photographs whose skin is near enough to all levels of skin_tone. Itself where
-        none of them is composited. Raises BadInput where no photograph is left or can be, and as `open_marks`.
+        names: with their levels, those photographs whose skin is near enough to all levels of skin_tone; experimental
+        levels are refused unless they are allowed. Itself where none of them is composited. Raises BadInput where no
+        photograph is left or can be, and as `open_marks`.
         """
         composited = tuple(name for name in APPEARANCE if name in names)
+        if isinstance(names, Mapping):
+            self._check_tried(names)
         levels = names.get("skin_tone", ()) if isinstance(names, Mapping) else ()
         tones = tuple(float(level) for level in levels if level >= LOWEST["skin_tone"])
         if not composited or (composited, tones) == (self.composited, self.sitters.tones):
@@ -317,6 +325,18 @@ class Photographs:
             "statement": " ".join(said).strip(),
             "not_measured": "the level is computed, and nothing reads it back",
         }
+
+    def _check_tried(self, levels: Mapping[str, Sequence[float] | np.ndarray]) -> None:
+        """Raises BadInput for levels that are experimental, unless they were asked for."""
+        for name, tried in EXPERIMENTAL.items() if not self.experimental else ():
+            attribute = next(each for each in ATTRIBUTES if each.name == name)
+            chosen = np.unique(np.asarray(levels.get(name, ()), dtype=np.float64))
+            said = [attribute.label(level) for level in chosen if level != NEUTRAL[name] and not np.isnan(level)]
+            if refused := [level for level in said if not tried or level in tried]:
+                raise BadInput(
+                    f"{name}: {refused[0]} is experimental: {WHY_TRIED}; leave it out, or allow it, as in"
+                    " photographs:folder:faces?experimental=yes"
+                )
 
     def _rows(self, latents: Latents) -> Int[np.ndarray, " n"]:
         if latents.space != SPACE or np.asarray(latents.values).shape[1:] != (1,):

@@ -18,6 +18,7 @@ from transect.generators.faceworld.reflectance import (
 )
 from transect.generators.photographs import camera
 from transect.generators.photographs.appearance.faces import (
+    CHEEKS,
     Face,
     blurred,
     box_of,
@@ -35,13 +36,18 @@ _FLUSH: Final = 0.95
 _SHEEN: Final = 0.004
 _REFERENCE, _POWER = 0.45, 0.80
 _KNEE: Final = (6 / 29) ** 3
-ITA_OF_TONES: Final = (57.3, 53.2, 51.3, 42.7, 37.2, 26.1, 19.4, 10.5, -0.8, -12.9)
-"""Median ITA in degrees of the skin of 40 rendered faces of tones 1 to 10, whose camera meters the scene."""
+_TONES_OF_ITA: Final = (
+    (-30.0, -10.0, 10.0, 25.0, 40.0, 55.0, 65.0, 75.0),
+    (8.1, 7.6, 7.1, 6.6, 5.5, 3.6, 2.5, 1.8),
+)
+"""ITA in degrees of the front of the face, and the mean tone of those among 400 rendered faces that have it.
 
-
-def translucency(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """How much of the blood shows through the pigment above it."""
-    return np.asarray(0.15 + 0.75 * np.minimum(_beside(tone), 1.1))
+Light varies so much that a far ITA is more often that of bright or dim light than of the lightest or darkest skin.
+"""
+_ERROR: Final = 2.1
+"""Root mean square error of a tone that is read, and three nodes and weights of a normal distribution."""
+_NODES, _SHARES = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0]), np.array([1 / 6, 2 / 3, 1 / 6])
+_FEWEST: Final = 20
 
 
 def living_skin(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
@@ -51,17 +57,7 @@ def living_skin(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
     """
     pale = 1 - np.clip((tone - 1) / 9, 0, 1)
     blood = np.exp(_FLUSH * (0.55 + 0.65 * pale)[:, None] * BLOOD)
-    return np.asarray(skin_reflectance(tone) * blood + mirrored(tone)[:, None])
-
-
-def mirrored(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """What the surface of skin of that tone returns without coloring it, of white light of strength 1."""
-    return np.asarray(MIRRORED + _SHEEN * sheen(tone))
-
-
-def sheen(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """How much of a lamp's light the surface of skin of that tone mirrors, over tone 5: as FaceWorld's."""
-    return np.asarray(_beside(tone) ** 0.4)
+    return np.asarray(skin_reflectance(tone) * blood + (MIRRORED + _SHEEN * _beside(tone) ** 0.4)[:, None])
 
 
 def lip_ratio(source: float, level: float) -> Float[np.ndarray, " 3"]:
@@ -99,8 +95,15 @@ def ita(linear: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n"]:
 
 
 def tone_of(angle: float) -> float:
-    """The tone, 1 to 10, of skin that has that ITA in a picture that is metered as FaceWorld's are."""
-    return float(np.interp(-angle, -np.array(ITA_OF_TONES), np.arange(1, 11)))
+    """The tone, 1 to 10, that skin of that ITA has on average in a picture that is metered as FaceWorld's are."""
+    return float(np.interp(angle, *_TONES_OF_ITA))
+
+
+def front_of(face: Face) -> Bool[np.ndarray, "h w"]:
+    """The surely skin of cheeks and nose; of the whole face where hardly any of that is seen."""
+    skin = (face.masks["skin"] > _SURE) & (_weights(face)[0] > _SURE)
+    front = skin & (face.polygon(CHEEKS, *skin.shape) > _SURE)
+    return front if front.sum() >= _FEWEST else skin
 
 
 def beside(tone: float) -> float:
@@ -133,13 +136,12 @@ class Camera:
     noise: float
 
 
-def camera_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Camera:
-    """The camera that took a photograph, by the skin of known tone, the sharpest edges and the finest texture."""
+def camera_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, radiance: float) -> Camera:
+    """The camera that took a photograph, by the skin of known radiance, the sharpest edges and the finest texture."""
     import cv2
 
-    skin = face.masks["skin"] > _SURE
-    shown = living_skin(np.array([tone]))[0] @ LUMINANCE
-    gain = float(np.median(scene_of(picture[skin]) @ LUMINANCE) / shown) if skin.any() else 1.0
+    skin = front_of(face)
+    gain = float(np.median(scene_of(picture[skin]) @ LUMINANCE) / radiance) if skin.any() else 1.0
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
     slope = np.hypot(*(cv2.Sobel(grey, cv2.CV_32F, *order, ksize=3) / 8 for order in ((1, 0), (0, 1))))
     kernel = np.ones((7, 7), dtype=np.uint8)
@@ -153,14 +155,12 @@ def camera_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> C
 
 
 _EDGE: Final = 0.012
-_SMOOTH: Final = 0.02
-"""Blurs of mask and of separated light, in distances between the outer corners of the eyes."""
+"""Blur of a mask, in distances between the outer corners of the eyes."""
 _LEAST: Final = 4e-3
 _FEW: Final = 1e-3
 _SMOOTH_COLOR: Final = 0.03
 _HIDDEN: Final = 1 / 128
 """A weight below which a pixel stays as it is."""
-_MIRRORED_MOST: Final = 0.35
 _HAIR: Final = 0.15
 """Light of hair that lies on skin, over that of the skin around it."""
 
@@ -171,10 +171,9 @@ class Skin:
     """The skin of one photograph, taken apart; what no level changes.
 
     rows, columns: where it lies; pixels: the photograph there. weight: share of each pixel that is changed as skin,
-    lips: how much of that is lips. scene: scene light of the pixels; whole: of the skin in them; mirrored: what of that
-    the surface mirrors beyond what is usual. blood: how much more of it than in the middle of the skin, along its axis.
-    around: the skin's light nearby. hairy: where hairs can lie on it. smooth: pixels over which color is averaged where
-    dark skin becomes lighter. tone: 1 to 10, read from `ita`.
+    lips: how much of that is lips. scene: scene light of the pixels; whole: of the skin in them; around: the
+    skin's light nearby. hairy: where hairs can lie on it. smooth: pixels over which color is averaged where dark skin
+    becomes lighter. tone: 1 to 10, read from `ita`; spread: its standard error.
     """
 
     rows: slice
@@ -184,12 +183,11 @@ class Skin:
     lips: Float[np.ndarray, "h w"]
     scene: Float[np.ndarray, "h w 3"]
     whole: Float[np.ndarray, "h w 3"]
-    mirrored: Float[np.ndarray, "h w"]
-    blood: Float[np.ndarray, "h w"]
     around: Float[np.ndarray, "h w"]
     hairy: Float[np.ndarray, "h w"]
     sure: Bool[np.ndarray, "h w"]
     tone: float
+    spread: float
     ita: float
     smooth: float
 
@@ -199,18 +197,15 @@ def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None 
     weight, lips = _weights(face)
     rows, columns = box_of((weight > 0) | (lips > 0))
     pixels, weight, lips = picture[rows, columns], weight[rows, columns], lips[rows, columns]
-    sure = (face.masks["skin"][rows, columns] > _SURE) & (weight > _SURE)
+    sure = front_of(face)[rows, columns]
     angle = median_ita(pixels, sure)
-    source = tone_of(angle) if tone is None else tone
+    source, spread = (tone_of(angle), _ERROR) if tone is None else (tone, 0.0)
     scene = scene_of(pixels)
     weight, whole = matted(scene, weight, face.width)
-    mirrored = _mirrored(whole, weight, sure, face.width)
-    body = whole - mirrored[:, :, None]
-    around = _around(body.mean(axis=2), weight, face.width)
-    blood = _blood(body, sure, source, face.width)
+    around = _around(whole.mean(axis=2), weight, face.width)
     hairy, smooth = hairy_region(face)[rows, columns], _SMOOTH_COLOR * face.width
-    parts = (whole, mirrored, blood, around, hairy)
-    return Skin(rows, columns, pixels, weight, lips, scene, *parts, sure, source, angle, smooth)
+    parts = (whole, around, hairy)
+    return Skin(rows, columns, pixels, weight, lips, scene, *parts, sure, source, spread, angle, smooth)
 
 
 def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]) -> float:
@@ -222,21 +217,14 @@ def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]
 
 def own_tone(picture: UInt8[np.ndarray, "h w 3"], face: Face) -> float:
     """The tone, 1 to 10, of a face's skin as the picture shows it."""
-    weight, _ = _weights(face)
-    return tone_of(median_ita(picture, (face.masks["skin"] > _SURE) & (weight > _SURE)))
+    return tone_of(median_ita(picture, front_of(face)))
 
 
 def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray, "h w 3"]:
     """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, so many stops brighter."""
-    before, after = living_skin(np.array([skin.tone, level]))
-    ratio = (after / before).astype(np.float32)
-    shown = translucency(np.array([skin.tone, level]))
-    more = float(shown[1] / shown[0] - 1)
-    blood = skin.blood if more <= 0 else blurred(skin.blood, more * skin.smooth) / np.float32(1 + more)
-    redder = np.exp(blood[:, :, None] * (_BLOOD_AXIS * np.float32(more)))
-    duller = np.divide(*sheen(np.array([level, skin.tone]))) - 1
-    added = _through_hair(skin, ratio, redder) + skin.mirrored[:, :, None] * np.float32(duller)
-    lips = (lip_ratio(skin.tone, level) - 1).astype(np.float32)
+    ratio = _by_melanin(skin.tone, level, skin.spread).astype(np.float32)
+    added = _through_hair(skin, ratio)
+    lips = np.sqrt(ratio * lip_ratio(skin.tone, level).astype(np.float32)) - 1  # outlines of lips hold skin too
     added += (skin.whole * lips - added) * skin.lips[:, :, None]
     scene = skin.scene + added * skin.weight[:, :, None]
     # A border's light can be further from that of the skin nearby than what lies behind it explains.
@@ -248,19 +236,29 @@ def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray
     return pixels
 
 
-def _through_hair(
-    skin: Skin, ratio: Float[np.ndarray, " 3"], redder: Float[np.ndarray, "h w 3"]
-) -> Float[np.ndarray, "h w 3"]:
+def _by_melanin(tone: float, level: float, spread: float) -> Float[np.ndarray, " 3"]:
+    """What becomes of the light of skin when its tone, known within that spread, changes: the geometric mean.
+
+    More melanin never makes it greyer: FaceWorld's darkest skin is for what it mirrors, and photographs have that.
+    """
+    moved = np.array([tone, level])[:, None] + spread * _NODES
+    before, after = (np.log(living_skin(np.clip(tones, LIGHTEST, DARKEST))) for tones in moved)
+    ratio = np.exp(_SHARES @ (after - before))
+    red, _, blue = ratio / ratio[1]
+    kept = np.array((max(red, 1), 1, min(blue, 1)) if level > tone else (min(red, 1), 1, max(blue, 1)))
+    own = living_skin(np.array([tone]))[0]
+    return np.asarray(kept * luminance(own * ratio) / luminance(own * kept))
+
+
+def _through_hair(skin: Skin, ratio: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "h w 3"]:
     """What that ratio adds to skin. Where it becomes lighter, dark hairs on it (brows, stubble) stay."""
-    body = skin.whole - skin.mirrored[:, :, None]
     if ratio.mean() <= 1:
-        return np.asarray(body * (ratio * redder - 1))
-    body = _smooth_in_color(body, skin.weight, skin.smooth)
+        return np.asarray(skin.whole * (ratio - 1))
+    body = _smooth_in_color(skin.whole, skin.weight, skin.smooth)
     own = body.mean(axis=2) / np.maximum(skin.around, _LEAST)
     share = np.clip((own - _HAIR) / (1 - _HAIR), 0, 1)
     covered = (1 - np.clip(share / np.maximum(own, _LEAST), 0, 1)) * skin.hairy
-    bare = (1 - covered)[:, :, None]
-    return np.asarray(body * (bare * (ratio * redder - 1)))
+    return np.asarray(body * ((1 - covered)[:, :, None] * (ratio - 1)))
 
 
 def _smooth_in_color(
@@ -285,24 +283,6 @@ def _weights(face: Face) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h
     return np.clip(weight, 0, 1), np.clip(blurred(face.lips(), _EDGE * face.width), 0, 1)
 
 
-def _mirrored(
-    scene: Float[np.ndarray, "h w 3"],
-    weight: Float[np.ndarray, "h w"],
-    sure: Bool[np.ndarray, "h w"],
-    width: float,
-) -> Float[np.ndarray, "h w"]:
-    """White light that the skin's surface mirrors beyond what is usual on it: in highlights alone, by their color."""
-    if not sure.any():
-        return np.zeros(scene.shape[:2], dtype=np.float32)
-    own = np.median(scene[sure], axis=0)
-    axes = np.stack([own, np.full(3, own.mean())], axis=1)
-    row = (np.linalg.pinv(axes)[1] * own.mean()).astype(np.float32)
-    bright = scene.mean(axis=2)
-    nearby = blurred(weight * bright, 0.25 * width) / (blurred(weight, 0.25 * width) + _LEAST)
-    most = np.minimum(np.maximum(bright - nearby, 0), _MIRRORED_MOST * scene.min(axis=2))
-    return np.asarray(np.clip(blurred(scene @ row, _SMOOTH * width), 0, most))
-
-
 def _around(own: Float[np.ndarray, "h w"], weight: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "h w"]:
     """The light of the skin nearby: the upper part of what is around a pixel, weighted by skin."""
     deviation = 0.12 * width
@@ -312,22 +292,8 @@ def _around(own: Float[np.ndarray, "h w"], weight: Float[np.ndarray, "h w"], wid
     return blurred(weight * upper, deviation) / total
 
 
-_BLOOD_AXIS: Final = np.log1p(0.5 * BLOOD).astype(np.float32)
-
-
-def _blood(
-    body: Float[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"], tone: float, width: float
-) -> Float[np.ndarray, "h w"]:
-    """How much more blood than in the middle of the skin, in units of _BLOOD_AXIS, smoothed."""
-    if not sure.any():
-        return np.zeros(body.shape[:2], dtype=np.float32)
-    near = np.clip([tone - 0.5, tone + 0.5], LIGHTEST, DARKEST)
-    melanin = np.diff(np.log(living_skin(near)), axis=0)[0]
-    axes = np.stack([np.ones(3), melanin / np.linalg.norm(melanin), _BLOOD_AXIS], axis=1)
-    amount = np.log(np.maximum(body, _LEAST)) @ np.linalg.inv(axes)[2].astype(np.float32)
-    return np.asarray(np.clip(blurred(amount - np.median(amount[sure]), _SMOOTH * width), -2, 2))
-
-
+_BESIDE_SKIN: Final = 0.05
+"""The share of skin from which hair lies on it: there its mask is right, and light strands are no skin."""
 _SHADES_LEAST: Final = 2e-3
 _LIT: Final = 0.6
 """Light that a mass of hair returns over that of an even surface of its reflectance."""
@@ -355,6 +321,13 @@ class Hair:
     light: Float[np.ndarray, " 3"]
 
 
+def light_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Float[np.ndarray, " 3"]:
+    """Scene light of a white surface beside skin of that tone."""
+    front = front_of(face)
+    skin = np.median(scene_of(picture[front]), axis=0) if front.any() else np.ones(3)
+    return np.asarray(skin / living_skin(np.array([tone]))[0])
+
+
 def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hair:
     """The hair of a photograph. tone: of the skin, 1 to 10, by which the light is told."""
     mask = blurred(face.masks["hair"], max(_EDGE * face.width, 0.6))
@@ -362,11 +335,11 @@ def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hai
     rows, columns = box_of(mask > 0)
     scene = scene_of(picture[rows, columns])
     weight, whole = matted(scene, mask[rows, columns], face.width)
+    beside = blurred(face.masks["skin"], _EDGE * face.width)[rows, columns] > _BESIDE_SKIN
+    weight, whole = np.where(beside, mask[rows, columns], weight), np.where(beside[:, :, None], scene, whole)
     sure = face.masks["hair"][rows, columns] > _SURE
     middle = np.median(scene[sure], axis=0) if sure.any() else np.ones(3)
-    bare = face.masks["skin"] > _SURE
-    skin = np.median(scene_of(picture[bare]), axis=0) if bare.any() else np.ones(3)
-    light = skin / living_skin(np.array([tone]))[0]
+    light = light_of(picture, face, tone)
     contrast = np.log((whole @ LUMINANCE + _SHADES_LEAST) / (middle @ LUMINANCE + _SHADES_LEAST))
     return Hair(rows, columns, weight, whole, contrast.astype(np.float32), middle, light)
 
@@ -418,13 +391,17 @@ def lips_of(face: Face) -> Lips:
 
 
 def painted_lips(
-    pixels: UInt8[np.ndarray, "h w 3"], lips: Lips, level: float, tone: float
+    pixels: UInt8[np.ndarray, "h w 3"], lips: Lips, level: float, tone: float, light: Float[np.ndarray, " 3"]
 ) -> UInt8[np.ndarray, "_ _ 3"]:
-    """The pixels of `lips.rows`, `lips.columns` under lipstick from bare (0) to opaque (1). tone: of the skin."""
-    bare, stick = lip_colors(tone)
-    covered = _OPAQUE * level
-    ratio = (1 - covered + covered * (stick + MIRRORED) / (bare + MIRRORED)).astype(np.float32)
+    """The pixels of `lips.rows`, `lips.columns` under lipstick from bare (0) to opaque (1). tone: of the skin.
+
+    Opaque lips have the lipstick's own color in that light, and the shading that they had.
+    """
     scene = scene_of(pixels)
-    painted = pixels_of(scene * (1 + (ratio - 1) * lips.weight[:, :, None]))
+    sure = lips.weight > _SURE
+    own = np.median(scene[sure], axis=0) if sure.any() else light
+    covered = _OPAQUE * level
+    ratio = 1 - covered + covered * (lip_colors(tone)[1] + MIRRORED) * light / np.maximum(own, _LEAST)
+    painted = pixels_of(scene * (1 + (ratio.astype(np.float32) - 1) * lips.weight[:, :, None]))
     painted[lips.weight == 0] = pixels[lips.weight == 0]
     return painted

@@ -84,12 +84,12 @@ _ALREADY: Final = {
     "bangs": ("hat", "photographs of people who wear something on the head already"),
 }
 VAGUE_HAIR: Final = "photographs on which the outline of the hair is in doubt"
-_HAIR_DOUBT: Final = 1.0
+_HAIR_DOUBT: Final = 0.95
 NO_HAIR_ABOVE: Final = "photographs without hair above the forehead, from which a fringe could fall"
 FRINGED: Final = "photographs of people whose hair covers the forehead already"
 _ABOVE, _FRINGED = 0.5, 0.5
 HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
-_BESIDE: Final = 0.2
+_BESIDE: Final = 0.3
 _WORN_SHARE: Final = 0.002
 _INNER_LIPS: Final = slice(60, 68)
 _OUTER_LIPS: Final = slice(48, 60)
@@ -103,7 +103,7 @@ _DOUBT, _SHARP = 0.1, 0.1
 _SETTLED, _SMOOTH = (0.35, 0.65), 0.03
 _FEWEST_OF_LIPS: Final = 4
 _JAW: Final = slice(3, 14)
-_CHEEKS: Final = (3, 41, 31, 35, 46, 13)
+CHEEKS: Final = np.array([3, 41, 31, 35, 46, 13])
 _FEWEST, _LEAST_SPREAD = 20, 0.03
 """Pixels from which a median color is taken, and the least spread of colors."""
 _EDGE: Final = (0.012, 0.6)
@@ -138,6 +138,8 @@ class Face:
 
     def eyes(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that lies between the lids."""
+        if (seen := self.masks.get("eyes")) is not None:
+            return seen
         height, width = self.masks["skin"].shape
         return np.asarray(np.maximum(*(self.polygon(part, height, width) for part in EYES)))
 
@@ -149,6 +151,8 @@ class Face:
 
     def inner_mouth(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that lies between the lips."""
+        if (seen := self.masks.get("teeth")) is not None:
+            return seen
         return self.polygon(_INNER_LIPS, *self.masks["mouth"].shape)
 
 
@@ -168,9 +172,12 @@ def face_of(
     masks = {name: np.ascontiguousarray(mask[inside], dtype=np.float32) for name, mask in marks.masks.items()}
     doubts = {name: doubt(mask) for name, mask in masks.items()}
     rough = Face(points, masks)
+    parted_ = {}
     if doubts["skin"] > _SHARP:
-        masks["skin"] = by_color(rough, picture)
-    face = Face(points, {name: settled(mask, rough.width) for name, mask in masks.items()}, doubts)
+        parted_ = parted(rough, picture)
+        doubts |= {name: doubt(mask) for name, mask in parted_.items()}
+    masks = {name: settled(mask, rough.width) for name, mask in masks.items()} | parted_
+    face = Face(points, masks, doubts)
     return face if _shows_skin(face) else NO_SKIN
 
 
@@ -196,7 +203,7 @@ def by_color(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarra
     Bayes's rule with a normal distribution of the logarithms of R / G and B / G on the cheeks.
     """
     mask = blurred(face.masks["skin"], _SMOOTH * face.width)
-    cheeks = face.polygon(np.array(_CHEEKS), *mask.shape) > _SURE
+    cheeks = face.polygon(CHEEKS, *mask.shape) > _SURE
     if cheeks.sum() < _FEWEST:
         return mask
     logs = np.log(blurred(picture.astype(np.float32), 0.5) + 4)
@@ -208,6 +215,47 @@ def by_color(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarra
     odds = np.log(np.clip(mask, 1e-3, 1 - 1e-3) / (1 - np.clip(mask, 1e-3, 1 - 1e-3)))
     odds += np.clip((_USUAL_DISTANCE - apart) / 3, *_EVIDENCE)
     return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
+
+
+_NEAR, _LEAST_PRIOR, _LEAST_LIKELY, _TIMES = 0.09, 0.004, 1e-5, 2
+"""How far a part may lie from where it was seen, in distances of the eyes' outer corners; the least probabilities."""
+_COLORS, _EVENLY = 16, 0.8
+"""Steps of each channel by which colors are counted, and how many of them a count is spread over."""
+_GRAIN, _CLEAR = 0.015, 0.15
+
+
+def parted(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> dict[str, Float[np.ndarray, "h w"]]:
+    """Shares of the parts of a face with the outlines that the picture has, from vague ones.
+
+    Bayes's rule by the colors of each part and of all else, where each was seen nearby.
+    """
+    rough = Face(face.points, {name: face.masks[name] for name in PARTS})
+    eyes, teeth = rough.eyes(), rough.inner_mouth()
+    lips = rough.masks["mouth"] * (1 - teeth)
+    skin, hair = by_color(face, picture) * (1 - eyes) * (1 - teeth), face.masks["hair"]
+    parts = np.stack([skin, hair, eyes, lips, teeth, np.clip(1 - skin - hair - eyes - lips - teeth, 0, 1)])
+    near = np.array([_NEAR, _NEAR, _GRAIN, _GRAIN, _GRAIN, _NEAR]) * face.width
+    places = (picture.astype(np.int64) // (256 // _COLORS)) @ np.array([_COLORS**2, _COLORS, 1])
+    for _ in range(_TIMES):
+        prior = [_wide(part, far) + _LEAST_PRIOR for part, far in zip(parts, near, strict=True)]
+        odds = np.stack(prior) * [_likely(part, places) for part in parts]
+        parts = np.stack([_wide(part, _GRAIN * face.width) for part in odds / odds.sum(axis=0)])
+    share = np.clip((parts[:-1] - _CLEAR) / (1 - 2 * _CLEAR), 0, 1)
+    skin, hair, eyes, lips, teeth = (share * share * (3 - 2 * share)).astype(np.float32)
+    return {"skin": skin, "hair": hair, "eyes": eyes, "mouth": np.minimum(lips + teeth, 1), "teeth": teeth}
+
+
+def _wide(part: Float[np.ndarray, "h w"], deviation: float) -> Float[np.ndarray, "h w"]:
+    return blurred(np.ascontiguousarray(part, dtype=np.float32), deviation)
+
+
+def _likely(part: Float[np.ndarray, "h w"], places: Int[np.ndarray, "h w"]) -> Float[np.ndarray, "h w"]:
+    """How probable the color of each pixel is on a part. places: of the colors among all that are counted."""
+    from scipy.ndimage import gaussian_filter
+
+    counts = np.bincount(places.ravel(), part.ravel(), _COLORS**3).reshape((_COLORS,) * 3)
+    spread = gaussian_filter(counts, _EVENLY).ravel()
+    return np.asarray((spread / (spread.sum() + _LEAST_LIKELY) + _LEAST_LIKELY)[places])
 
 
 def doubt(mask: Float[np.ndarray, "h w"]) -> float:

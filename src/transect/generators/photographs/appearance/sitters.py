@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
-from jaxtyping import Bool, UInt8
+from jaxtyping import Bool, Float, UInt8
 
 from transect.errors import BadInput
 from transect.generators.photographs.appearance.colors import (
@@ -25,6 +25,7 @@ from transect.generators.photographs.appearance.colors import (
     color_of,
     colored_hair,
     hair_of,
+    light_of,
     lips_of,
     median_ita,
     own_tone,
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 
 _WORN = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 _STUBBLE = 0.15
-VERSION = 3
+"""The lightest color of stubble: lighter ones are not seen on skin."""
+VERSION = 4
 """Another compositing makes other pictures: raised whenever a pixel changes."""
 
 
@@ -76,6 +78,11 @@ class Sitting:
         return read_hair(self.hair) if (self.face.masks["hair"] > 0).any() else _STUBBLE
 
     @functools.cached_property
+    def light(self) -> Float[np.ndarray, " 3"]:
+        """Scene light of a white surface in the light of the face."""
+        return light_of(self.picture, self.face, self.skin.tone)
+
+    @functools.cached_property
     def lips(self) -> Lips:
         """Where the lips are."""
         return lips_of(self.face)
@@ -99,7 +106,7 @@ class Sitting:
     @functools.cached_property
     def camera(self) -> Camera:
         """The camera that took the photograph."""
-        return camera_of(self.picture, self.face, self.skin.tone)
+        return camera_of(self.picture, self.face, self.stage.radiance(self.skin.tone))
 
     def worn(self, name: str, level: float, color: float = NEUTRAL["hair_color"]) -> Layer:
         """What lies before the photograph at that level of one of _WORN; it is drawn once. color: that of a fringe."""
@@ -119,12 +126,13 @@ class Sitting:
         if name == "face_mask":
             return worn.face_mask_of(*place)
         if name == "hat":
-            return worn.hat_of(*place, worn.HATS_WORN[int(level) - 1])
+            return worn.hat_of(*place, worn.HATS_WORN[int(level) - 1], self.picture)
         if name == "bangs":
             dyed = color != NEUTRAL["hair_color"]
-            shown = color_of(self.hair, color) if dyed else self.hair.middle
+            own = None if dyed else worn.hair_above(self.face, self.picture)
+            shown = color_of(self.hair, color) if dyed else self.hair.middle if own is None else own
             return worn.fringe_of(*place, level, shown, color if dyed else self.hair_level)
-        return worn.beard_of(*place, level, self.hair_level)
+        return worn.beard_of(*place, level, min(self.hair_level, _STUBBLE), self.skin.tone)
 
     def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
         """The photograph with what these edits composite; itself, not a copy, where that is nothing."""
@@ -138,8 +146,8 @@ class Sitting:
             picture = _put(picture, hair, colored_hair(hair, part, edits.hair_color, stops))
         if edits.lipstick:
             lips, tone = self.lips, edits.skin_tone or self.skin.tone
-            part = picture[lips.rows, lips.columns]
-            picture = _put(picture, lips, painted_lips(part, lips, edits.lipstick, tone))
+            part, light = picture[lips.rows, lips.columns], self.light * 2.0**stops
+            picture = _put(picture, lips, painted_lips(part, lips, edits.lipstick, tone, light))
         for layer in self._layers(edits):
             part = picture[layer.rows, layer.columns]
             picture = _put(picture, layer, laid(part, layer, 2.0**stops))

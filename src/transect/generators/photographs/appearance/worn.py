@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, final
 import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Int32, UInt8
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from transect.generators.faceworld.attributes import HAIR_STYLES, HATS, IDENTITY, NAMES, TRAITS
 from transect.generators.faceworld.mesh import shading, worn
@@ -17,10 +18,10 @@ from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import ambient_of, key_of
 from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, samples_of, shadow_of
 from transect.generators.faceworld.mesh.kernels import find_normals
-from transect.generators.faceworld.mesh.shape import VIEW, Values, face_vertices, pose_of, rest_shape, weights
+from transect.generators.faceworld.mesh.shape import Values, face_vertices, pose_of, rest_shape, weights
 from transect.generators.faceworld.parameters import parameters
-from transect.generators.faceworld.reflectance import LUMINANCE
-from transect.generators.photographs.appearance.colors import Camera
+from transect.generators.faceworld.reflectance import LUMINANCE, skin_reflectance
+from transect.generators.photographs.appearance.colors import Camera, front_of
 from transect.generators.photographs.appearance.faces import Face, Layer, blurred, layer_of, scene_of
 
 SIZE: Final = 512
@@ -234,8 +235,7 @@ HATS_WORN: Final = tuple(HATS.index(name) for name in ("cap", "beanie", "headsca
 """The hats that photographs are given, as FaceWorld's levels: those that hold the hair close to the head."""
 _LARGEST, _SMALLEST = 1024, 72
 _DENSEST: Final = 0.7
-_ABOVE, _MOST_ROOM = 0.3, 0.25
-"""How wide the top of the head is about its middle, and how much room a hat leaves, in distances between the eyes."""
+_LEAST_SHOWN: Final = 1e-3
 _APART: Final = 0.03
 """Radiance by which dark and light skin must differ for what lies on them to be told from it."""
 
@@ -265,31 +265,23 @@ class Stage:
     """Pictures of a fitted head, `finer` than the photograph, and the way from them to it."""
 
     def __init__(self, head: Head, face: Face, key: int = 0, finer: float = _FINER) -> None:
-        self.head, self.face, self.key = head, face, key
+        self.head, self.face, self.key = _owning(head, key), face, key
         wanted = SIZE * head.scale * finer
         self.size = int(np.clip(round(wanted / samples_of(_SMALLEST)), _SMALLEST, _LARGEST))
         self.points = self.size * samples_of(self.size)
         self.finer = self.points / (SIZE * head.scale)
         self.matrix = head.onto(self.points)
-        self._bare: Pair | None = None
 
     @functools.cached_property
-    def room(self) -> float:
-        """How far the hair of the photograph stands off the top of the head, in distances between the eyes."""
-        p, _ = self.head.person()
-        pose, unit = pose_of(p), self.points / VIEW
-        skull = pose.project(pose.turn(rest_shape(p)[vertices_of(shading.SKIN)]), self.points)
-        top = skull[skull[:, 1].argmin()]
-        masks = self.seen(np.maximum(self.face.masks["skin"], self.face.masks["hair"]))
-        middle = slice(max(int(top[0] - _ABOVE * unit), 0), int(top[0] + _ABOVE * unit) + 1)
-        rows = np.flatnonzero((masks[:, middle] > 0.5).mean(axis=1) > 0.5)
-        return float(np.clip((top[1] - rows[0]) / unit, 0, _MOST_ROOM)) if len(rows) else 0.0
+    def bare(self) -> Pair:
+        """The head that wears nothing."""
+        return self.pair()
 
     def drawn(self, light: float = 0.0, **changed: float) -> Drawing:
         """The head, shaven unless an attribute says so, with those attributes set, before a background so light."""
         values, colors = self.head.person(**changed)
-        further = {"face_mask": changed.get("face_mask", 0.0), "hat_room": self.room}
-        return draw({**values, **further}, colors, self.key, np.full((self.size, self.size, 3), light, np.float32))
+        values = {**values, "face_mask": changed.get("face_mask", 0.0)}
+        return draw(values, colors, self.key, np.full((self.size, self.size, 3), light, np.float32))
 
     def pair(self, **changed: float) -> Pair:
         """With the darkest and the lightest skin."""
@@ -297,17 +289,31 @@ class Stage:
 
     def matte(self, *covering: int, **changed: float) -> Matte:
         """What these attributes put before the bare head. covering: labels of what lets no light pass."""
-        self._bare = self._bare or self.pair()
-        bare, worn_ = self._bare, self.pair(**changed)
+        bare, worn_ = self.bare, self.pair(**changed)
         apart = bare.light.radiance - bare.dark.radiance
         told = apart > _APART
         passed = (worn_.light.radiance - worn_.dark.radiance) / np.where(told, apart, 1)
         ratio = worn_.light.radiance / np.maximum(bare.light.radiance, 1e-4)
         passed = np.clip(np.where(told, passed, ratio), 0, 1)
         covers = np.isin(worn_.dark.label, covering)
+        if worn_.dark.lens.any():  # eyes are no skin: before them a lens is as before the skin around them
+            lens, skin = worn_.dark.lens, told.all(axis=2)
+            passed[lens & ~skin] = np.median(passed[lens & skin], axis=0) if (lens & skin).any() else 1
         passed[covers] = 0
         added = np.maximum(worn_.dark.radiance - passed * bare.dark.radiance, 0)
         return Matte(passed.astype(np.float32), added.astype(np.float32), covers)
+
+    def bare_with(self, tone: float) -> Float[np.ndarray, "_ _ 3"]:
+        """The radiance of the bare head with skin of that tone."""
+        dark, light = (drawing.radiance for drawing in self.bare)
+        most, least, own = skin_reflectance(np.array([1.0, 10.0, tone]))
+        return np.asarray(dark + (light - dark) * ((own - least) / (most - least)))
+
+    def radiance(self, tone: float) -> float:
+        """Median luminance of the front of the head's face with skin of that tone."""
+        front = (self.seen(front_of(self.face).astype(np.float32)) > 0.5) & self.bare.dark.front
+        shown = self.bare_with(tone)[front if front.any() else self.bare.dark.front]
+        return float(np.median(shown @ LUMINANCE))
 
     def seen(self, mask: Float[np.ndarray, "h w"]) -> Float[np.ndarray, "_ _"]:
         """A mask of the photograph on the canvas."""
@@ -342,6 +348,24 @@ class Stage:
         return np.asarray(cv2.warpAffine(smooth, self.matrix, (width, height), flags=cv2.INTER_LINEAR))
 
 
+def own_things(key: int) -> dict[str, float]:
+    """The shape and color of frames and the color of hats, drawn by that key: numbers of FaceWorld's identity.
+
+    Frames are black to dark brown: grey metal needs a room to mirror.
+    """
+    names = ("frame_shape", "frame_color", "hat_hue", "hat_lightness")
+    draws = np.random.Generator(np.random.Philox(key)).standard_normal(len(names)).tolist()
+    return dict(zip(names, draws, strict=True)) | {"frame_color": abs(draws[1]) / 2}
+
+
+def _owning(head: Head, key: int) -> Head:
+    """The head with frames and hats of its own."""
+    identity = head.identity.copy()
+    for name, value in own_things(key).items():
+        identity[IDENTITY.index(name)] = value
+    return replace(head, identity=identity)
+
+
 def glasses_of(stage: Stage, camera: Camera, kind: int) -> Layer:
     """The glasses of that kind (index of GLASSES) on a head; hair lies over their temples."""
     matte = stage.matte(shading.SPECTACLES, glasses=float(kind))
@@ -352,16 +376,111 @@ def glasses_of(stage: Stage, camera: Camera, kind: int) -> Layer:
     return stage.layer(camera, matte.where(1 - hidden))
 
 
-def beard_of(stage: Stage, camera: Camera, amount: float, hair_color: float) -> Layer:
-    """The shade of stubble, from none (0) to dense (1), on the skin of a face."""
+def beard_of(stage: Stage, camera: Camera, amount: float, hair_color: float, tone: float) -> Layer:
+    """The shade of stubble, from none (0) to dense (1), on skin of that tone: it is never lighter than the skin."""
     matte = stage.matte(facial_hair=_DENSEST * amount, hair_color=hair_color)
-    return stage.layer(camera, matte.where(stage.seen(stage.face.masks["skin"])))
+    passed = np.minimum(matte.passed + matte.added / np.maximum(stage.bare_with(tone), _LEAST_SHOWN), 1)
+    shade = Matte(passed.astype(np.float32), np.zeros_like(matte.added), matte.covers)
+    return stage.layer(camera, shade.where(stage.seen(stage.face.masks["skin"])))
 
 
-def hat_of(stage: Stage, camera: Camera, kind: int) -> Layer:
-    """The hat of that kind (index of FaceWorld's HATS) on a head, and its shade on skin and hair."""
-    matte = stage.matte(shading.HEADWEAR, hat=float(kind))
-    return stage.layer(camera, matte.where(np.maximum(matte.covers, stage.person())))
+_AROUND, _WIDEST, _SLACK = 96, 1.4, 1.06
+"""Angles at which the outline of a hat is widened, by how much at most, and how far it lies off the hair."""
+_SOFT_SHADE, _SHADED = 0.05, 0.75
+_LEVEL: Final = 0.25
+"""How far above the brows the middle of a hat's rim lies, in distances between the eyes' outer corners."""
+
+
+def hat_of(stage: Stage, camera: Camera, kind: int, picture: UInt8[np.ndarray, "h w 3"]) -> Layer:
+    """The hat of that kind (index of FaceWorld's HATS) on a head, and its shade on skin and hair.
+
+    It is as wide as the hair under it, within limits; hair that would still stand out above its rim is pressed down:
+    what is behind the person shows there. Hair beside and below the rim stays.
+    """
+    matte, inside = fitted_hat(stage, stage.matte(shading.HEADWEAR, hat=float(kind)))
+    matte = softly_shaded(matte, _SOFT_SHADE * stage.face.width * stage.finer)
+    matte = matte.where(np.maximum(matte.covers, stage.person()))
+    passed = 1 - blurred(stage.shown(1 - matte.passed), camera.blur)
+    added = blurred(stage.shown(matte.added * np.float32(camera.gain)), camera.blur)
+    pressed = pressed_hair(stage, inside)[:, :, None]
+    behind = background_of(stage.face, picture) * pressed * passed
+    return layer_of(passed * (1 - pressed), added + behind, camera.noise, stage.key)
+
+
+def softly_shaded(matte: Matte, deviation: float) -> Matte:
+    """The same with a soft shade: lamps of photographs are wide, and one of them hardly ever gives all light."""
+    bare = (~matte.covers).astype(np.float32)[..., None]
+    shade = (
+        blurred((1 - matte.passed) * bare, deviation) / np.maximum(blurred(bare[..., 0], deviation), 0.05)[..., None]
+    )
+    return Matte(np.where(matte.covers[..., None], matte.passed, 1 - _SHADED * shade), matte.added, matte.covers)
+
+
+def fitted_hat(stage: Stage, matte: Matte) -> tuple[Matte, Bool[np.ndarray, "_ _"]]:
+    """A hat's matte, widened until hair above its rim is under it, within limits; and what it encloses."""
+    rim, turn = _rim(stage), np.linspace(-np.pi, np.pi, _AROUND, endpoint=False)
+    hair, hat = (_reach(mask, rim, turn) for mask in (stage.seen(_head(stage.face)), matte.covers))
+    wider = np.clip(np.where(hat > 0, _SLACK * hair / np.maximum(hat, 1), 1), 1, _WIDEST)
+    wider = gaussian_filter1d(maximum_filter1d(wider, 5, mode="wrap"), 3, mode="wrap")
+    wider = 1 + (wider - 1) * np.clip(np.sin(turn) * 4 + 1, 0, 1)
+    rows, columns = np.mgrid[: stage.points, : stage.points]
+    across, down = columns - rim[0], rows - rim[1]
+    at = np.arctan2(-down, across)
+    scale, far = (np.interp(at, turn, values, period=2 * np.pi) for values in (wider, hat * wider))
+    parts = (1 - matte.passed, matte.added, matte.covers)
+    hidden, added, cover = (_taken(part, rim[0] + across / scale, rim[1] + down / scale) for part in parts)
+    return Matte(1 - hidden, added, cover > 0.5), (cover > 0.5) | (np.hypot(across, down) < far)
+
+
+def _reach(mask: Float[np.ndarray, "_ _"], rim: Float[np.ndarray, " 2"], turn: Float[np.ndarray, " a"]) -> np.ndarray:
+    """How far a mask reaches from the middle of a rim, by angle."""
+    radii = np.arange(len(mask))
+    ray = _taken(mask, rim[0] + np.outer(np.cos(turn), radii), rim[1] - np.outer(np.sin(turn), radii))
+    return np.asarray(((ray > 0.3) * radii).max(axis=1))
+
+
+def _taken(values: np.ndarray, x: Float[np.ndarray, "_ _"], y: Float[np.ndarray, "_ _"]) -> np.ndarray:
+    """Values at places, 0 beyond."""
+    floats = np.ascontiguousarray(values, dtype=np.float32)
+    return np.asarray(cv2.remap(floats, x.astype(np.float32), y.astype(np.float32), cv2.INTER_LINEAR))
+
+
+def _rim(stage: Stage) -> Float[np.ndarray, " 2"]:
+    """Where the middle of a hat's rim lies on the canvas."""
+    face = stage.face
+    at = face.points[17:27].mean(axis=0) - 0.5
+    up = face.points[27] - face.points[8]
+    at = at + _LEVEL * face.width * up / np.linalg.norm(up)
+    inverse = cv2.invertAffineTransform(stage.matrix)
+    return np.asarray(inverse[:, :2] @ at + inverse[:, 2])
+
+
+def pressed_hair(stage: Stage, inside: Bool[np.ndarray, "_ _"]) -> Float[np.ndarray, "h w"]:
+    """The share of each pixel that is hair above the rim of a hat, and outside of it."""
+    hair, cover = _head(stage.face), stage.shown(inside.astype(np.float32))
+    x, y = stage.matrix[:, :2] @ _rim(stage) + stage.matrix[:, 2]
+    rows, columns = np.mgrid[: hair.shape[0], : hair.shape[1]].astype(np.float32)
+    above = np.clip((np.arctan2(y - rows, np.abs(columns - x)) - 0.15) / 0.3, 0, 1)
+    wide = cv2.dilate(hair, np.ones((3, 3), np.uint8), iterations=max(1, round(0.05 * stage.face.width)))
+    return np.asarray(np.minimum(1.5 * wide, 1) * above * (1 - cover), dtype=np.float32)
+
+
+def _head(face: Face) -> Float[np.ndarray, "h w"]:
+    return np.asarray(np.maximum(face.masks["skin"], face.masks["hair"]))
+
+
+def background_of(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w 3"]:
+    """The scene light behind a person, continued smoothly from around them."""
+    edge = max(1, round(0.06 * face.width))
+    known = (cv2.dilate(_head(face), np.ones((3, 3), np.uint8), iterations=edge) < 0.05).astype(np.float32)
+    scene = scene_of(picture)
+    found, share = np.zeros_like(scene), np.zeros((*known.shape, 1), dtype=np.float32)
+    for far in (0.05, 0.15, 0.5, 2.0):
+        weight = blurred(known, far * face.width)[:, :, None]
+        sure = np.clip(weight / 0.05, 0, 1) * (1 - share)
+        found += sure * blurred(scene * known[:, :, None], far * face.width) / np.maximum(weight, 1e-6)
+        share += sure
+    return np.asarray(found / np.maximum(share, 1e-6), dtype=np.float32)
 
 
 def face_mask_of(stage: Stage, camera: Camera) -> Layer:
@@ -373,25 +492,22 @@ def face_mask_of(stage: Stage, camera: Camera) -> Layer:
 
 
 def hair_beside(head: Head, face: Face) -> float:
-    """The most hair that stands out from under a cap, a beanie or a headscarf and off the head, over what that covers.
-
-    Short hair on the head below the edge of a hat is as it is when one is worn.
-    """
+    """The most hair that would have to be pressed under a cap or a beanie, over what that covers."""
     stage = Stage(head, face, finer=_COARSER)
-    rows = np.arange(face.masks["hair"].shape[0])[:, None]
-    above = rows < face.points[36:48, 1].mean()
-    bare = stage.shown((stage.drawn().label != shading.NOTHING).astype(np.float32))
     most = 0.0
-    for kind in HATS_WORN:
-        cover = stage.shown((stage.drawn(hat=float(kind)).label == shading.HEADWEAR).astype(np.float32))
-        beside = face.masks["hair"] * (1 - cover) * (1 - bare) * (above | (HATS[kind] == "headscarf"))
-        most = max(most, float(beside.sum() / max(cover.sum(), 1.0)))
+    for kind in HATS_WORN[:2]:
+        bare = stage.drawn(hat=float(kind)).label == shading.HEADWEAR
+        nothing = np.zeros((*bare.shape, 3), dtype=np.float32)
+        hat, inside = fitted_hat(stage, Matte(1 - nothing, nothing, bare))
+        cover = stage.shown(hat.covers.astype(np.float32)).sum()
+        most = max(most, float(pressed_hair(stage, inside).sum() / max(cover, 1.0)))
     return most
 
 
 _STYLE: Final = {"hair_style": float(HAIR_STYLES.index("cropped")), "hair_length": 0.6, "hair_volume": 0.0}
 _JOIN: Final = 0.06
 """How far a fringe is mixed into the hair from which it falls, in distances of the eyes' outer corners."""
+_SOFT_TIPS: Final = 0.02
 _SPARSE: Final = 0.2
 """The share of hair nearby from which a place on the scalp is haired."""
 _LEAST: Final = 1e-4
@@ -414,7 +530,16 @@ def fringe_of(stage: Stage, camera: Camera, level: float, color: Float[np.ndarra
     middle = np.median(front.added[front.covers], axis=0) if front.covers.any() else np.full(3, _LEAST)
     tint = color / camera.gain / np.maximum(middle, _LEAST)
     matte = Matte(front.passed, (front.added * tint).astype(np.float32), front.covers)
-    return stage.layer(camera, matte.where(share))
+    soft = blurred(np.ascontiguousarray(share, dtype=np.float32), _SOFT_TIPS * face.width * stage.finer)
+    return stage.layer(camera, matte.where(np.minimum(soft, share)))
+
+
+def hair_above(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, " 3"] | None:
+    """Median scene light of the hair above the forehead, from which a fringe falls; None without any."""
+    x, y = face.points[17:27].mean(axis=0)
+    rows, columns = np.mgrid[: picture.shape[0], : picture.shape[1]]
+    place = (face.masks["hair"] > 0.9) & (rows < y) & (np.abs(columns - x) < 0.4 * face.width)
+    return np.median(scene_of(picture[place]), axis=0) if place.sum() >= _LEAST_SKIN else None
 
 
 def hair_over_forehead(head: Head, face: Face) -> tuple[float, float]:

@@ -1,0 +1,133 @@
+"""Outlines of parts, hats over hair, stubble, what is experimental, and how rough an edit of skin may be."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+from rendered_marks import rendered, sitters
+
+from transect.errors import BadInput
+from transect.generators import load
+from transect.generators.faceworld.mesh import shading
+from transect.generators.faceworld.world import own_marks
+from transect.generators.photographs.appearance import worn
+from transect.generators.photographs.appearance.faces import Face, doubt, face_of, scene_of
+from transect.generators.photographs.appearance.sitters import Sitting
+from transect.generators.photographs.attributes import EXPERIMENTAL, HATS, NEUTRAL, USUAL, Edits
+from transect.generators.photographs.world import Photographs
+from transect.marks import Marks
+
+
+def faces_of(count, size, **values):
+    """Rendered faces with their exact marks."""
+    world, latents = rendered(count, size, **values)
+    marks, pictures = own_marks(world, latents), world.render(latents).pixels
+    return [(face_of(marks.take(np.array([row])), 0.5, picture), picture) for row, picture in enumerate(pictures)]
+
+
+def overlap(one, other):
+    return float((one & other).sum() / (one | other).sum())
+
+
+def test_vague_outlines_with_a_gap_become_those_of_the_picture():
+    """As a network of few pixels doubts them, wide of the border on both sides, and misses a part of the hair."""
+    for face, picture in faces_of(3, 192, hair_color=0.1, hair_length=0.8, background_lightness=0.7):
+        gap = np.zeros(picture.shape[:2], dtype=bool)
+        row, column = np.argwhere(cv2.erode(face.masks["hair"], np.ones((7, 7))) > 0).mean(axis=0).astype(int)
+        gap[row - 7 : row + 7, column - 7 : column + 7] = True
+        lost = {**face.masks, "hair": np.where(gap, 0, face.masks["hair"]).astype(np.float32)}
+        vague = {name: cv2.GaussianBlur(mask, (0, 0), 5) for name, mask in lost.items()}
+        batch = {name: mask[None] for name, mask in vague.items()}
+        found = face_of(
+            Marks(face.points[None], np.zeros((1, 5, 2)), batch, np.ones(1), ("",), "vague"), 0.5, picture
+        ).masks
+        assert overlap(found["skin"] > 0.5, face.masks["skin"] > 0.5) > 0.88
+        assert overlap(found["hair"] > 0.5, face.masks["hair"] > 0.5) > 0.65
+        assert all(doubt(found[part]) < 0.6 * doubt(vague[part]) for part in ("skin", "hair"))
+        missed = gap & (face.masks["hair"] > 0.5)
+        assert found["hair"][missed].mean() > vague["hair"][missed].mean() + 0.1
+
+
+def test_hair_above_a_hats_rim_is_pressed_and_hair_below_it_stays():
+    ((face, picture),) = faces_of(1, 192, hair_style=2.0, hair_length=1.0, hair_volume=1.0, background_hue=0.0)
+    tall = face.masks["hair"].copy()
+    top = int(face.points[19, 1])
+    tall[2:top, 40:152] = 1
+    sitting = Sitting(picture, Face(face.points, {**face.masks, "hair": tall}), 3)
+    layer = sitting.worn("hat", 2.0)
+    rows = np.mgrid[: picture.shape[0], : picture.shape[1]][0]
+    shown = sitting.dressed(Edits(hat=2.0))
+    changed = np.zeros(tall.shape, dtype=bool)
+    changed[layer.rows, layer.columns] = layer.touched()
+    assert changed[2 : top - 40, 64:128].all()
+    below = (face.masks["hair"] > 0.95) & (rows > face.points[33, 1])
+    assert below.sum() > 50
+    assert np.array_equal(shown[below], picture[below])
+    stage = sitting.stage
+    hat, inside = worn.fitted_hat(stage, stage.matte(shading.HEADWEAR, hat=float(worn.HATS_WORN[1])))
+    bare = stage.matte(shading.HEADWEAR, hat=float(worn.HATS_WORN[1])).covers
+    assert bare.sum() < hat.covers.sum() < 2.1 * bare.sum()
+    assert (inside | ~hat.covers).all()
+
+
+@pytest.mark.parametrize("hair_color", [0.0, 1.0])
+def test_stubble_is_never_lighter_than_the_skin(hair_color):
+    for face, picture in faces_of(2, 128, skin_tone=np.array([2.0, 9.0]), hair_color=hair_color):
+        layer = Sitting(picture, face, 1).worn("beard_shadow", 1.0)
+        assert (layer.passed <= 1).all()
+        assert not layer.added.any()
+        assert layer.passed.min() < 0.9
+
+
+def test_things_have_colors_of_their_own_by_photograph():
+    ((face, picture),) = faces_of(1, 128)
+    hats = [Sitting(picture, face, key).dressed(Edits(hat=2.0))[10:40, 50:80].mean((0, 1)) for key in range(3)]
+    assert min(np.abs(hats[a] - hats[b]).max() for a, b in ((0, 1), (0, 2), (1, 2))) > 8
+    assert np.array_equal(*(Sitting(picture, face, 5).dressed(Edits(glasses=2.0)) for _ in range(2)))
+
+
+def roughness(picture):
+    """How the logarithm of light changes from pixel to pixel."""
+    light = np.log(scene_of(picture).mean(axis=2) + 0.02)
+    return np.hypot(*np.gradient(light))
+
+
+@pytest.mark.parametrize("steps", [-2.0, 2.0])
+def test_an_edit_of_skin_is_no_rougher_than_the_photograph(steps):
+    """Within the skin and over its rim: no seam, no steps of few values, no speckles."""
+    for face, picture in faces_of(3, 192, skin_tone=np.array([4.0, 6.0, 7.0])):
+        sitting = Sitting(picture, face, 0)
+        tone = float(np.clip(sitting.skin.tone + steps, 1, 10))
+        before, after = roughness(picture), roughness(sitting.dressed(Edits(skin_tone=tone)))
+        skin = cv2.erode((face.masks["skin"] > 0.99).astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
+        changed = sitting.changed(Edits(skin_tone=tone))
+        rim = changed & ~skin
+        assert np.quantile(after[skin], 0.99) < 1.5 * np.quantile(before[skin], 0.99) + 0.02
+        assert np.median(after[skin]) < 1.5 * np.median(before[skin]) + 0.01
+        shift = abs(
+            np.log(scene_of(sitting.dressed(Edits(skin_tone=tone)))[skin].mean() / scene_of(picture)[skin].mean())
+        )
+        assert np.quantile(after[rim] - before[rim], 0.9) < 0.6 * shift + 0.02
+        values = [len(np.unique(shown[skin][:, 1])) for shown in (picture, sitting.dressed(Edits(skin_tone=tone)))]
+        assert values[1] > 0.5 * values[0]
+
+
+def test_what_is_experimental_is_refused_unless_it_is_asked_for(tmp_path):
+    asked, _ = sitters(tmp_path / "faces", 1)
+    world = Photographs(f"folder:{tmp_path / 'faces'}", marks=asked.sitters.finder)
+    for values, said in (({"bangs": 0.5}, "bangs: 0.5 is experimental"), ({"hat": 3.0}, "hat: headscarf is")):
+        levels = {name: (0.0, level) for name, level in values.items()}
+        with pytest.raises(BadInput, match=rf"{said}.*one portrait in ten; .*experimental=yes"):
+            world.for_attributes(levels)
+        assert asked.for_attributes(levels)
+    assert world.for_attributes({"bangs": (0.0,), "hat": (0.0, 2.0)})
+    with pytest.raises(BadInput, match="experimental: expected yes, got 'no'"):
+        load(f"photographs:folder:{tmp_path / 'faces'}?experimental=no")
+    assert load(f"photographs:folder:{tmp_path / 'faces'}?experimental=yes").experimental
+
+
+def test_no_usual_level_is_experimental():
+    for name, levels in EXPERIMENTAL.items():
+        assert name in NEUTRAL
+        assert name == "bangs" or {HATS[int(level)] for level in USUAL[name]}.isdisjoint(levels)
