@@ -101,11 +101,11 @@ def roll_off(linear: Channels) -> Channels:
     """
     light = SPEED * np.maximum(linear, 0)
     luminance = LUMINANCE[0] * light[0] + LUMINANCE[1] * light[1] + LUMINANCE[2] * light[2]
-    level = (1 - COLOR_KEPT) * _curve(light) + COLOR_KEPT * _curve(luminance)
+    level = (1 - COLOR_KEPT) * curve(light) + COLOR_KEPT * curve(luminance)
     return np.asarray(np.minimum(level * light, 1))
 
 
-def _curve(light: np.ndarray) -> np.ndarray:
+def curve(light: np.ndarray) -> np.ndarray:
     """Factor by which the tone curve weakens that light."""
     low, high = FOOT
     foot = (light + low) / (light + high)

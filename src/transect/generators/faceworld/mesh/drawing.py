@@ -109,7 +109,7 @@ class Scene:
     beside: Float[np.ndarray, " v"]
 
 
-@remembered(KEPT, "hat", "hat_room", "face_mask", "earrings", "clothing")
+@remembered(KEPT, "hat", "face_mask", "earrings", "clothing")
 def _scene(p: Values, head: Head, cloths: bytes, seed: int) -> Scene:
     """The head with what it wears but glasses."""
     nothing, (cloth, hat) = np.zeros((0, 3), np.float32), np.frombuffer(cloths, np.float32).reshape(2, 3)

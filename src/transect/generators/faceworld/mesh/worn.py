@@ -19,7 +19,6 @@ _COLUMNS = 144
 """Points around a hat."""
 _TEMPLES = np.array([[1.14, 0.02, -0.75], [-1.14, 0.02, -0.75]])
 EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
-_CROWN = np.array([0.0, 0.5, -1.3])
 """The middle of the head under a hat."""
 LOBES = np.array([[1.22, -0.82, -1.15], [-1.22, -0.82, -1.15]])
 
@@ -50,10 +49,6 @@ def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"
     # What columns beside each other follow is averaged, or the cloth would tear where ears or jaws move.
     moved = (rest[mesh.anchors] - asset().mean[mesh.anchors]).reshape(-1, _COLUMNS, 3)
     moved = uniform_filter1d(moved, 17, axis=1, mode="wrap").reshape(-1, 3)
-    if p.get("hat_room", 0) > 0:  # on photographs alone: for hair under the hat
-        away = mesh.points - _CROWN
-        above = np.clip((mesh.points[:, 1] - 0.5) / 0.6, 0, 1) / np.linalg.norm(away, axis=1)
-        moved = moved + p["hat_room"] * above[:, None] * away
     return Piece((mesh.points + moved).astype(np.float32), mesh.faces, (mesh.tint[:, None] * cloth).astype(np.float32))
 
 

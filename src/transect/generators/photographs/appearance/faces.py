@@ -10,14 +10,12 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
+from transect.generators.faceworld.camera import COLOR_KEPT, SPEED, curve
 from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs import camera
 from transect.marks import Marks
 from transect.marks.records import EYES, SEVERAL
 
-SHOULDER, COLOR_KEPT = 2.5, 0.7
-"""As in FaceWorld's camera, whose module needs PyTorch: how late the tone curve bends, and the share of the curve that
-follows luminance, so that colors keep their ratios."""
 _BRIGHTEST: Final = 6.0
 """The scene light that becomes white in eight bits."""
 _STEPS: Final = 16_384
@@ -27,13 +25,12 @@ _ROUNDS, _LONGEST = 20, 1.8
 def scene_of(pixels: UInt8[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape 3"]:
     """Float32 scene light of sRGB values, by fixed-point iteration from the curve of each channel alone.
 
-    Steps are longer where light is bright, since they shrink slowly there.
+    Steps are as long as they are right where the channels are equal.
     """
     shown, scene = camera.decoding()[pixels], _untoning()[pixels]
     for _ in range(_ROUNDS):
-        factor = _factor(scene)
-        longer = np.minimum(1 / (factor * factor), np.float32(_LONGEST))
-        scene = np.clip(scene + (shown / factor - scene) * longer, 0, _BRIGHTEST)
+        step = _read(_steps(), scene)
+        scene = np.clip(scene + (shown / _factor(scene) - scene) * step, 0, _BRIGHTEST)
     return np.asarray(scene, dtype=np.float32)
 
 
@@ -44,27 +41,36 @@ def pixels_of(scene: Float[np.ndarray, "*shape 3"]) -> UInt8[np.ndarray, "*shape
 
 
 def _factor(scene: Float[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape 3"]:
-    """By how much the tone curve weakens light: that of luminance for the most part."""
-    bright = scene @ LUMINANCE.astype(np.float32)
-    return np.asarray(_curve(scene) * np.float32(1 - COLOR_KEPT) + (_curve(bright) * np.float32(COLOR_KEPT))[..., None])
+    """By how much FaceWorld's tone curve weakens light: that of luminance for the most part."""
+    bright, kept = _read(_bent(), scene @ LUMINANCE.astype(np.float32)), np.float32(COLOR_KEPT)
+    return np.asarray(_read(_bent(), scene) * (1 - kept) + (bright * kept)[..., None])
 
 
-def _curve(scene: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    """(1 + xˢ)^(-1/s), from a table: the same bits on every machine."""
+def _read(table: Float[np.ndarray, " n"], scene: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    """A table's values of scene light: the same bits on every machine."""
     place = np.sqrt(np.clip(scene * np.float32(1 / _BRIGHTEST), 0, 1)) * np.float32(_STEPS - 1) + np.float32(0.5)
-    return np.asarray(_bent()[place.astype(np.int32)])
+    return np.asarray(table[place.astype(np.int32)])
 
 
 @functools.cache
 def _bent() -> Float[np.ndarray, " n"]:
-    scene = np.linspace(0, 1, _STEPS) ** 2 * _BRIGHTEST
-    return np.asarray((1 + scene**SHOULDER) ** (-1 / SHOULDER), dtype=np.float32)
+    return np.asarray(SPEED * curve(SPEED * _scenes()), dtype=np.float32)
+
+
+@functools.cache
+def _steps() -> Float[np.ndarray, " n"]:
+    scene, bent = _scenes(), _bent().astype(np.float64)
+    return np.minimum(bent / np.gradient(scene * bent, scene), _LONGEST).astype(np.float32)
+
+
+def _scenes() -> Float[np.ndarray, " n"]:
+    return np.asarray(np.linspace(0, 1, _STEPS) ** 2 * _BRIGHTEST)
 
 
 @functools.cache
 def _untoning() -> Float[np.ndarray, " 256"]:
     """Float32, read-only: the scene light of each of the 256 values of sRGB where all channels have it."""
-    scene = np.linspace(0, 1, _STEPS) ** 2 * _BRIGHTEST
+    scene = _scenes()
     table = np.interp(camera.decoding().astype(np.float64), scene * _bent(), scene).astype(np.float32)
     table.setflags(write=False)
     return table
