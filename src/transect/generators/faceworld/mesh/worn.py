@@ -19,7 +19,6 @@ _COLUMNS = 144
 """Points around a hat."""
 _TEMPLES = np.array([[1.14, 0.02, -0.75], [-1.14, 0.02, -0.75]])
 EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
-"""The middle of the head under a hat."""
 LOBES = np.array([[1.22, -0.82, -1.15], [-1.22, -0.82, -1.15]])
 
 
