@@ -60,7 +60,7 @@ def _bent() -> Float[np.ndarray, " n"]:
 @functools.cache
 def _steps() -> Float[np.ndarray, " n"]:
     scene, bent = _scenes(), _bent().astype(np.float64)
-    return np.minimum(bent / np.gradient(scene * bent, scene), _LONGEST).astype(np.float32)
+    return np.asarray(np.minimum(bent / np.gradient(scene * bent, scene), _LONGEST), dtype=np.float32)
 
 
 def _scenes() -> Float[np.ndarray, " n"]:
