@@ -30,7 +30,7 @@ from transect.generators.photographs.attributes import Edits
 from transect.generators.photographs.world import Photographs
 
 LEVELS: Final = {
-    "board": 4.0, "hand": 3.0, "rotation": 15.0, "scale": 1.3, "defocus": 0.03, "motion": 0.06, "exposure": 1.0,
+    "board": 4.0, "rotation": 15.0, "scale": 1.3, "defocus": 0.03, "motion": 0.06, "exposure": 1.0,
     "noise": 3200.0, "white_balance": 4000.0, "contrast": 1.4, "resolution": 0.25, "crop": 0.8, "jpeg_quality": 40.0,
 }  # fmt: skip
 REPEATS: Final = 3 if QUICK else 7
@@ -51,13 +51,9 @@ def decoded(picture: np.ndarray) -> np.ndarray:
 
 
 def of_scene(name: str, size: int) -> Plain:
-    """A board or a hand."""
-    if name == "board":
-        left, top, right, bottom = camera.rectangle(int(LEVELS[name]), size, size)
-        return lambda picture: cv2.rectangle(picture.copy(), (left, top), (right - 1, bottom - 1), (118, 118, 118), -1)
-    share, glove = camera.hand_of(int(LEVELS[name]), size, size)
-    share, front = share[..., None], DECODING[glove][..., None]
-    return lambda picture: encoded(decoded(picture) * (1 - share) + front * share)
+    """A board."""
+    left, top, right, bottom = camera.rectangle(int(LEVELS[name]), size, size)
+    return lambda picture: cv2.rectangle(picture.copy(), (left, top), (right - 1, bottom - 1), (118, 118, 118), -1)
 
 
 def of_frame(name: str, size: int) -> Plain:
@@ -131,7 +127,7 @@ def of_file(name: str, _: int) -> Plain:
 
 
 PLAIN: Final[dict[str, Callable[[str, int], Plain]]] = {
-    "board": of_scene, "hand": of_scene, "rotation": of_frame, "scale": of_frame, "defocus": of_lens,
+    "board": of_scene, "rotation": of_frame, "scale": of_frame, "defocus": of_lens,
     "motion": of_lens, "exposure": of_tone, "noise": of_noise, "white_balance": of_white, "contrast": of_tone,
     "resolution": of_resolution, "crop": of_crop, "jpeg_quality": of_file,
 }  # fmt: skip

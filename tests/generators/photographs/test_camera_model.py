@@ -14,7 +14,7 @@ from PIL import Image
 
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
 from transect.generators.photographs import camera
-from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES, BOARDS, HANDS, NEUTRAL, USUAL, Edits
+from transect.generators.photographs.attributes import APPEARANCE, ATTRIBUTES, BOARDS, NEUTRAL, USUAL, Edits
 
 KEY = 123456789
 PICTURE = pictures(1, 60)[0]
@@ -212,19 +212,6 @@ def test_a_board_covers_its_rectangle_and_nothing_else():
         area = (wanted[2] - wanted[0]) * (wanted[3] - wanted[1])
         assert mask.mean() == pytest.approx(area, abs=0.02)
         assert area <= 0.5
-
-
-@pytest.mark.parametrize("hand", range(1, len(HANDS)))
-@pytest.mark.parametrize(("height", "width"), [(60, 60), (80, 50)])
-def test_a_hand_covers_part_of_the_picture_in_grey(hand, height, width):
-    picture = np.ascontiguousarray(cv2.resize(PICTURE, (width, height)))
-    shown = retaken(picture, hand=float(hand))
-    mask = camera.changed(Edits(hand=float(hand)), width, height)
-    assert np.array_equal(shown[~mask], picture[~mask])
-    share, _ = camera.hand_of(hand, width, height)
-    whole = shown[share >= 1]
-    assert (whole == whole[:, :1]).all()
-    assert 0.05 < mask.mean() < 0.35
 
 
 def test_a_crop_keeps_its_pixels():

@@ -67,7 +67,7 @@ def test_the_command_audits_renders_and_makes_a_data_set(folder, tmp_path):
     )
     assert again.returncode == 0, again.stderr
     sheet = run_here(
-        "render", "--generator", source, "--vary", "hand", "--subjects", "2", "--out", str(tmp_path / "sheet.png")
+        "render", "--generator", source, "--vary", "board", "--subjects", "2", "--out", str(tmp_path / "sheet.png")
     )
     assert sheet.returncode == 0, sheet.stderr
     made = run_here(

@@ -10,7 +10,6 @@ from transect.generators.faceworld.attributes import GLASSES
 from transect.records import Attribute
 
 BOARDS: Final = ("none", "left", "right", "top", "bottom", "middle")
-HANDS: Final = ("none", "left", "right", "below")
 _PHOTOGRAPHY = "photographic convention"
 _CARD = "ISO 12232, a card that reflects 18 %"
 _LENS = "Potmesil and Chakravarty 1981, doi:10.1145/965161.806818"
@@ -54,7 +53,6 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _composited("bangs", f"a fringe over the forehead from none (0) to the brows (1); {_TRIED}", 0, 1, "", _DRAWN),
     Attribute("hat", "categorical", f"worn on the head; headscarf: {_TRIED}", levels=HATS, source=_DRAWN),
     _cover("board", "a grey board before that part of the picture, covering half of it or less", BOARDS, _CARD),
-    _cover("hand", "a hand in a grey glove, reaching into the picture from that side", HANDS, _CARD),
     _set("rotation", "camera's roll: the picture turned clockwise (+) about its middle", -90, 90, "degrees"),
     _set("scale", "size of what is shown, 1 as it is: larger, or smaller before a grey card", 0.5, 2, "times"),
     _set("defocus", "diameter of the disc that a point becomes", 0, 0.1, "share of the width", _LENS),
@@ -117,7 +115,6 @@ class Edits:
     bangs: float = 0.0
     hat: float = 0.0
     board: float = 0.0
-    hand: float = 0.0
     rotation: float = 0.0
     scale: float = 1.0
     defocus: float = 0.0

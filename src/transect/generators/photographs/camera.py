@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, UInt8, UInt16
 
 from transect.generators.faceworld.chance import Stream, fine_noise
 from transect.generators.faceworld.reflectance import decode_srgb
-from transect.generators.photographs.attributes import APPEARANCE, BOARDS, HANDS, NEUTRAL, Edits
+from transect.generators.photographs.attributes import APPEARANCE, BOARDS, NEUTRAL, Edits
 
 STEPS: Final = 65_535
 """Steps of linear light in which values are turned into sRGB: at most a twentieth of one of its 255 levels."""
@@ -193,108 +193,31 @@ RECTANGLES: Final = {
     "middle": (0.0, 0.38, 1.0, 0.54),
 }
 """Left, top, right and bottom of each board, as shares of width and height, rounded to whole pixels."""
-_GLOVE, _SEAM = 128, 84
-_COVERS_FINE: Final = 4
-"""Points to a side by which a pixel's share of the hand is counted."""
-_PALM: Final = ((0.0, -0.34), 0.125)
-_FINGERS: Final = (
-    ((-0.095, -0.40), (-0.150, -0.60), 0.052),
-    ((-0.035, -0.42), (-0.055, -0.68), 0.056),
-    ((0.030, -0.42), (0.040, -0.69), 0.056),
-    ((0.090, -0.40), (0.125, -0.62), 0.052),
-    ((-0.100, -0.30), (-0.225, -0.44), 0.058),
-)
-"""Knuckle, tip and thickness of the fingers and the thumb, in shares of the picture's shorter side."""
-_ARM: Final = ((0.0, 0.2), (0.0, -0.30), 0.15)
-_WRISTS: Final = {"below": ((0.5, 1.02), 0.0), "left": ((-0.02, 0.62), 90.0), "right": ((1.02, 0.62), -90.0)}
-"""Where the arm enters the picture, and by how many degrees it is turned clockwise from upright."""
 
 
 def covered(
-    picture: UInt8[np.ndarray, "h w 3"], board: int, hand: int, out: UInt8[np.ndarray, "h w 3"] | None = None
+    picture: UInt8[np.ndarray, "h w 3"], board: int, out: UInt8[np.ndarray, "h w 3"] | None = None
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """A copy of the picture, in `out` if given, with that board (of BOARDS) and that hand (of HANDS) before it."""
+    """A copy of the picture, in `out` if given, with that board (of BOARDS) before it."""
     shown: UInt8[np.ndarray, "h w 3"] = np.empty_like(picture) if out is None else out
     np.copyto(shown, picture)
-    height, width = picture.shape[:2]
-    if board:
-        left, top, right, bottom = rectangle(board, width, height)
-        shown[top:bottom, left:right] = CARD
-    if hand:
-        share, glove = hand_of(hand, width, height)
-        shown[share >= 1] = glove[share >= 1, None]
-        rim = (share > 0) & (share < 1)
-        front, behind = decoding()[glove[rim]], decoding()[shown[rim]]
-        mixed = behind + (front[:, None] - behind) * share[rim, None]
-        shown[rim] = encoded(np.ascontiguousarray(mixed, dtype=np.float32))
+    shown[mask_of(board, picture.shape[1], picture.shape[0])] = CARD
     return shown
 
 
-def mask_of(board: int, hand: int, width: int, height: int) -> Bool[np.ndarray, "h w"]:
-    """The pixels that board and hand touch."""
+def mask_of(board: int, width: int, height: int) -> Bool[np.ndarray, "h w"]:
+    """The pixels that a board covers."""
     mask = np.zeros((height, width), dtype=np.bool_)
     if board:
         left, top, right, bottom = rectangle(board, width, height)
         mask[top:bottom, left:right] = True
-    return mask | (hand_of(hand, width, height)[0] > 0) if hand else mask
+    return mask
 
 
 def rectangle(board: int, width: int, height: int) -> tuple[int, int, int, int]:
     """Left, top, right and bottom of a board in pixels; right and bottom are the first beyond it."""
     left, top, right, bottom = RECTANGLES[BOARDS[board]]
     return round(left * width), round(top * height), round(right * width), round(bottom * height)
-
-
-@functools.lru_cache(maxsize=_CACHED)
-def hand_of(hand: int, width: int, height: int) -> tuple[Float[np.ndarray, "h w"], UInt8[np.ndarray, "h w"]]:
-    """The share of each pixel that the hand covers, float32, and the glove's sRGB value there."""
-    import cv2
-
-    size = (height * _COVERS_FINE, width * _COVERS_FINE)
-    shape, cloth = np.zeros(size, dtype=np.uint8), np.full(size, float(_GLOVE), dtype=np.float32)
-    place = _Place(HANDS[hand], width, height)
-    place.draw(shape, cloth, *_ARM)
-    place.draw(shape, cloth, _PALM[0], _PALM[0], 2 * _PALM[1])
-    for knuckle, tip, thickness in _FINGERS:
-        place.draw(shape, cloth, knuckle, tip, thickness)
-    share = cv2.resize(shape.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA)
-    value = cv2.resize(cloth, (width, height), interpolation=cv2.INTER_AREA)
-    shares, glove = np.clip(share, 0, 1), np.rint(value).astype(np.uint8)
-    for part in (shares, glove):
-        part.setflags(write=False)
-    return shares, glove
-
-
-class _Place:
-    """Where a hand's points lie on the fine canvas."""
-
-    def __init__(self, side: str, width: int, height: int) -> None:
-        (self.x, self.y), degrees = _WRISTS[side]
-        self.x, self.y = self.x * width, self.y * height
-        self.sine, self.cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
-        self.unit = float(min(width, height))
-
-    def _at(self, point: tuple[float, float]) -> tuple[int, int]:
-        across, along = point[0] * self.unit, point[1] * self.unit
-        x = self.x + across * self.cosine - along * self.sine
-        y = self.y + across * self.sine + along * self.cosine
-        return round(x * _COVERS_FINE), round(y * _COVERS_FINE)
-
-    def draw(
-        self,
-        shape: UInt8[np.ndarray, "h w"],
-        cloth: Float[np.ndarray, "h w"],
-        start: tuple[float, float],
-        end: tuple[float, float],
-        thickness: float,
-    ) -> None:
-        """A rounded bar with a darker seam around it."""
-        import cv2
-
-        ends, whole = (self._at(start), self._at(end)), max(1, round(thickness * self.unit * _COVERS_FINE))
-        cv2.line(shape, *ends, (1,), whole)
-        cv2.line(cloth, *ends, (_SEAM,), whole)
-        cv2.line(cloth, *ends, (_GLOVE,), max(1, round(whole * 0.84)))
 
 
 ELECTRONS: Final = 15_000.0
@@ -305,11 +228,10 @@ MARGIN: Final = 128
 """The sRGB value of what lies beyond a cropped frame."""
 VERSION: Final = 1
 """Another camera makes other pictures: raised whenever a pixel changes."""
-_SCENE: Final = frozenset({"board", "hand"})
 _SPREAD: Final = frozenset({"rotation", "scale", "defocus", "motion", "noise", "white_balance"})
 """Edits that mix pixels or colors, so that a table from value to value is not enough."""
 _TONE: Final = frozenset({"exposure", "contrast"})
-_EVERYWHERE: Final = frozenset(NEUTRAL) - _SCENE - {"crop", "metering", *APPEARANCE}
+_EVERYWHERE: Final = frozenset(NEUTRAL) - {"board", "crop", "metering", *APPEARANCE}
 _Picture: TypeAlias = UInt8[np.ndarray, "h w 3"]
 _Step: TypeAlias = Callable[[_Picture, int, _Picture | None], _Picture]
 """From a picture, the key of its noise and a place for the result, which a step may leave unused, to a picture."""
@@ -319,8 +241,8 @@ def retaken(picture: _Picture, edits: Edits, key: int, out: _Picture | None = No
     """The photograph under these edits; itself, not a copy, where there is none and no `out`.
 
     key: of the photograph's own noise, a whole number from 0 to 2^63 - 1. out: where the result is written, another
-    array than the picture; new memory for each picture takes longer than a tone curve. The order is a camera's: board
-    and hand stand before the scene; roll and distance; defocus and motion; light and noise on the sensor, cut at white;
+    array than the picture; new memory for each picture takes longer than a tone curve. The order is a camera's: a board
+    stands before the scene; roll and distance; defocus and motion; light and noise on the sensor, cut at white;
     white balance, tone curve, fewer pixels, crop; the file's compression.
     """
     *first, last = _steps(edits) or (lambda picture, _, __: picture,)
@@ -337,9 +259,8 @@ def retaken(picture: _Picture, edits: Edits, key: int, out: _Picture | None = No
 def _steps(edits: Edits) -> tuple[_Step, ...]:
     """What these edits ask for, in the camera's order: a step for each stage that is set."""
     steps: list[_Step] = []
-    if edits.any_of(_SCENE):
-        board, hand = int(edits.board), int(edits.hand)
-        steps.append(lambda picture, _, out: covered(picture, board, hand, out))
+    if edits.board != NEUTRAL["board"]:
+        steps.append(lambda picture, _, out: covered(picture, int(edits.board), out))
     if edits.any_of(_SPREAD):
         steps.append(lambda picture, key, _: _exposed(picture, edits, key))
     elif edits.any_of(_TONE):
@@ -367,7 +288,7 @@ def changed(edits: Edits, width: int, height: int) -> Bool[np.ndarray, "h w"]:
     """The pixels that these edits may change; all others are bitwise those of the photograph."""
     if edits.any_of(_EVERYWHERE):
         return np.ones((height, width), dtype=np.bool_)
-    mask = mask_of(int(edits.board), int(edits.hand), width, height)
+    mask = mask_of(int(edits.board), width, height)
     if edits.crop != NEUTRAL["crop"]:
         left, top, right, bottom = window(edits.crop, width, height)
         kept = np.zeros_like(mask)
