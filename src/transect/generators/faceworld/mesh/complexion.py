@@ -104,15 +104,15 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
     blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
-    evened = 1 - 0.32 * p["makeup"] * zone.painted
+    evened = 1 - 0.5 * p["makeup"] * zone.painted
     flush = 0.72 + 0.10 * blotched + 0.60 * zone.cheek + 0.60 * zone.nose + 0.35 * zone.ears + 0.30 * zone.socket
     flush = evened * (flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose))
-    flush = flush + 0.22 * p["makeup"] * zone.cheek
+    flush = flush + 0.16 * p["makeup"] * zone.cheek
     blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.225]) * (1.18 + 0.14 * pale))
-    shade = 1 + 0.03 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
+    shade = 1 + 0.045 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
     shade = shade - (0.22 + 0.08 * p["old"] - 0.32 * p["face_shape"]) * zone.under_eye
-    lashes = 0.60 - 0.10 * p["old"] - 0.34 * p["face_shape"] + 0.28 * p["makeup"]
-    shade = shade * (1 - (0.24 + 0.10 * pale) * zone.socket) * (1 - lashes * zone.rim) * (1 - 0.10 * zone.lid)
+    lashes = 0.64 - 0.25 * p["old"] - 0.42 * p["face_shape"] + 0.28 * p["makeup"]
+    shade = shade * (1 - (0.24 + 0.10 * pale) * (1 - 0.35 * p["old"]) * zone.socket) * (1 - lashes * zone.rim) * (1 - 0.10 * zone.lid)
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.15 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
@@ -130,6 +130,8 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
     bearded = (0.42 if style == "stubble" else 0.85) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]
     color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]
+    stray = 0.25 * p["facial_hair"] * np.clip(zone.cheek - 0.25, 0, 1) * beard_zones()[style]
+    color = color * (1 - stray)[:, None]
     return _mouth(p, color, skin, pale).astype(np.float32)
 
 
