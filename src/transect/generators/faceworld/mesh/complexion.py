@@ -112,7 +112,8 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     shade = 1 + 0.045 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
     shade = shade - (0.22 + 0.08 * p["old"] - 0.32 * p["face_shape"]) * zone.under_eye
     lashes = 0.64 - 0.25 * p["old"] - 0.42 * p["face_shape"] + 0.28 * p["makeup"]
-    shade = shade * (1 - (0.24 + 0.10 * pale) * (1 - 0.35 * p["old"]) * zone.socket) * (1 - lashes * zone.rim) * (1 - 0.10 * zone.lid)
+    socket = (0.24 + 0.10 * pale) * (1 - 0.35 * p["old"]) * zone.socket
+    shade = shade * (1 - socket) * (1 - lashes * zone.rim) * (1 - 0.10 * zone.lid)
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.15 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
