@@ -131,7 +131,7 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
     bearded = (0.42 if style == "stubble" else 0.85) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]
     color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]
-    stray = 0.25 * p["facial_hair"] * np.clip(zone.cheek - 0.25, 0, 1) * beard_zones()[style]
+    stray = 0.5 * p["facial_hair"] * np.clip(zone.cheek - 0.6, 0, 1) * beard_zones()[style]
     color = color * (1 - stray)[:, None]
     return _mouth(p, color, skin, pale).astype(np.float32)
 

@@ -204,7 +204,7 @@ def _vertices(
     light = found[:, shading.LIGHT : shading.ALBEDO]
     light *= ambient
     # Cheeks are rounder than the mesh; a smile lifts them to the light, and make-up lights them.
-    raised = 1 + np.float32(0.10 + 0.08 * p["smile"] + 0.04 * p["makeup"]) * zones().apple
+    raised = np.float32(0.97) + np.float32(0.08 + 0.08 * p["smile"] + 0.04 * p["makeup"]) * zones().apple
     found[:count, shading.ALBEDO : shading.SURFACE] = skin_colors(p, colors.skin, colors.hair, seed) * raised[:, None]
     found[:count, [15, 17, 18]] = skin_surface(p)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
