@@ -169,8 +169,8 @@ def _outline(p: Values, side: float) -> Float[np.ndarray, "n 3"]:
 
 
 def _drop(p: Values) -> float:
-    """How far a lens reaches down, beside half its height: sunglasses cover the cheeks below the eyes."""
-    return 1.9 if GLASSES[int(p["glasses"])] == "dark" else 1.04
+    """How far a lens reaches down, beside half its height: the roundest sunglasses cover the cheeks below the eyes."""
+    return 1.15 + 0.75 * min(max(3.3 - 33 * p["squareness"], 0), 1) if GLASSES[int(p["glasses"])] == "dark" else 1.04
 
 
 def _before(rest: Float[np.ndarray, "v 3"]) -> Float[np.ndarray, " 3"]:
