@@ -158,7 +158,7 @@ def skin_surface(p: Values) -> Float[np.ndarray, "v 3"]:
     """Gloss of each vertex, and how much it belongs to the lips and to the inner mouth."""
     zone = zones()
     gloss = 0.60 + 0.62 * zone.cheek + 0.38 * zone.nose + 0.20 * zone.forehead + 0.28 * zone.bridge - 0.35 * zone.socket
-    gloss = gloss + (0.35 + 0.6 * p["lipstick"]) * zone.lips
+    gloss = gloss + (0.35 + 0.4 * p["lipstick"]) * zone.lips
     gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
     return np.stack([gloss, zone.lips, zone.inside], 1).astype(np.float32)
 
