@@ -39,5 +39,8 @@ def test_each_level_passes_as_much_light_as_its_lens():
     eyes = [discs(pictures(worn), 0.10) for worn in (NONE, THIN, TINTED, DARK)]
     bare, clear, tinted, dark = (np.median(values) for values in eyes)
     assert 0.85 * bare < clear < 1.1 * bare
-    assert 0.35 * bare < tinted < 0.8 * bare
+    # The tinted lens passes .42, .36 and .30 of red, green and blue: .38 of the light of skin, whose red is strongest.
+    # Skin behind it lies in its shade, .85 of the light: .32. Below .09 to .5 of full light the tone curve's foot takes
+    # (.155 + .05) / (.155 + .09) = .84 where it takes .93 of bare skin: .29. What lenses mirror adds about .02.
+    assert 0.26 * bare < tinted < 0.8 * bare
     assert dark < 0.35 * bare

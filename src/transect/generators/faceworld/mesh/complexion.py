@@ -65,7 +65,7 @@ def zones() -> Zones:
         (beard * (1 - lips)).astype(np.float32), lips, (held.regions["inside_mouth"] > 0.5).astype(np.float32),
         near(0, -0.18, 0.22, 0.35, 0.1), socket, rim.astype(np.float32), ears.astype(np.float32),
         balding(held.mean).astype(np.float32), near(0.47, -0.36, 0.30, 0.27, -0.3),
-        (np.clip(3 * (y + 1.95), 0, 1) * np.clip(2 * (z + 1.0), 0, 1)).astype(np.float32),
+        (np.clip(3 * (y + 1.85), 0, 1) * np.clip(2 * (z + 1.0), 0, 1)).astype(np.float32),
     )  # fmt: skip
 
 
@@ -104,15 +104,16 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
     blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
-    evened = 1 - 0.32 * p["makeup"] * zone.painted
+    evened = 1 - 0.5 * p["makeup"] * zone.painted
     flush = 0.72 + 0.10 * blotched + 0.60 * zone.cheek + 0.60 * zone.nose + 0.35 * zone.ears + 0.30 * zone.socket
     flush = evened * (flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose))
-    flush = flush + 0.22 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (1.18 + 0.06 * pale))
-    shade = 1 + 0.03 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
+    flush = flush + 0.16 * p["makeup"] * zone.cheek
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.225]) * (1.18 + 0.14 * pale))
+    shade = 1 + 0.045 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
     shade = shade - (0.22 + 0.08 * p["old"] - 0.32 * p["face_shape"]) * zone.under_eye
-    lashes = 0.60 - 0.10 * p["old"] - 0.34 * p["face_shape"] + 0.28 * p["makeup"]
-    shade = shade * (1 - (0.24 + 0.10 * pale) * zone.socket) * (1 - lashes * zone.rim) * (1 - 0.10 * zone.lid)
+    lashes = 0.64 - 0.25 * p["old"] - 0.42 * p["face_shape"] + 0.28 * p["makeup"]
+    socket = (0.24 + 0.10 * pale) * (1 - 0.35 * p["old"]) * zone.socket
+    shade = shade * (1 - socket) * (1 - lashes * zone.rim) * (1 - 0.10 * zone.lid)
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.15 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
@@ -130,6 +131,8 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
     bearded = (0.42 if style == "stubble" else 0.85) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]
     color = color + (0.8 * hair + 0.15 * skin - color) * bearded[:, None]
+    stray = 0.5 * p["facial_hair"] * np.clip(zone.cheek - 0.6, 0, 1) * beard_zones()[style]
+    color = color * (1 - stray)[:, None]
     return _mouth(p, color, skin, pale).astype(np.float32)
 
 
@@ -139,11 +142,11 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
     bare = skin * (np.array([0.53, 0.265, 0.285]) + (1 - pale) * np.array([-0.02, 0.07, 0.07])) + np.array(
         [0.008, 0.002, 0.003]
     )
-    painted = np.array([0.24, 0.030, 0.045]) * (0.22 + 0.78 * p["sclera"])
+    painted = np.array([0.24, 0.030, 0.045]) * (0.12 + 0.88 * p["sclera"])
     lips = bare + (painted - bare) * 0.85 * p["lipstick"]
     color = color + (lips - color) * (0.95 * zone.lips)[:, None]
     color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
-    white = min(0.06 + 0.94 * p["sclera"], 1.0)
+    white = min(p["sclera"] ** 1.15, 1.0)
     color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
     color[vertices_of(TONGUE)] = np.array([0.14, 0.05, 0.046]) * white
     color[vertices_of(LASH)] = 0.01
@@ -154,8 +157,8 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
 def skin_surface(p: Values) -> Float[np.ndarray, "v 3"]:
     """Gloss of each vertex, and how much it belongs to the lips and to the inner mouth."""
     zone = zones()
-    gloss = 0.60 + 0.70 * zone.cheek + 0.38 * zone.nose + 0.20 * zone.forehead + 0.28 * zone.bridge - 0.35 * zone.socket
-    gloss = gloss + (0.35 + 0.6 * p["lipstick"]) * zone.lips
+    gloss = 0.60 + 0.62 * zone.cheek + 0.38 * zone.nose + 0.20 * zone.forehead + 0.28 * zone.bridge - 0.35 * zone.socket
+    gloss = gloss + (0.35 + 0.4 * p["lipstick"]) * zone.lips
     gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
     return np.stack([gloss, zone.lips, zone.inside], 1).astype(np.float32)
 

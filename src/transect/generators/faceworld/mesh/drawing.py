@@ -38,6 +38,8 @@ _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 _SPREAD = 4
 _BEFORE = np.float32(0.16)
 """How much nearer clothes count than they are beside skin, and farther beside hair."""
+_BEHIND = np.float32(0.10)
+"""How much farther teeth and tongue count than they are, and eyes by half of it."""
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
 
 
@@ -201,8 +203,8 @@ def _vertices(
     found, count, ambient = seen.copy(), len(head.rest), _ambient(p, scene)
     light = found[:, shading.LIGHT : shading.ALBEDO]
     light *= ambient
-    # Cheeks that a smile lifts face the light, and make-up lights them.
-    raised = 1 + np.float32(0.14 * p["smile"] + 0.08 * p["makeup"]) * zones().apple
+    # Cheeks are rounder than the mesh; a smile lifts them to the light, and make-up lights them.
+    raised = np.float32(0.97) + np.float32(0.08 + 0.08 * p["smile"] + 0.04 * p["makeup"]) * zones().apple
     found[:count, shading.ALBEDO : shading.SURFACE] = skin_colors(p, colors.skin, colors.hair, seed) * raised[:, None]
     found[:count, [15, 17, 18]] = skin_surface(p)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
@@ -213,7 +215,8 @@ def _vertices(
     corner = np.abs(head.rest[:, 0][asset().regions["lips"] > 0.5]).max()
     entering = np.clip((ahead - ahead.min()) / 1.2, 0, 1) ** 2 * np.clip(3.1 - 4 * side / corner, 0.03, 1)
     inside = head.pose.rotation[:, 2]
-    light[teeth] = (2.6 + 0.7 * p["mouth_open"]) * (2.2 * ambient_of(p, np.array([inside])) + key) * entering[:, None]
+    entering[np.isin(teeth, vertices_of(shading.TONGUE))] *= 0.4  # it lies in the shade of the teeth
+    light[teeth] = (2.3 + 1.5 * p["mouth_open"]) * (2.2 * ambient_of(p, np.array([inside])) + key) * entering[:, None]
     found[teeth, 19] = entering
     return found
 
@@ -323,6 +326,9 @@ def _without_frames(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Bool[
     screen, clothes = pose.project(scene.posed, size), scene.faces[scene.parts == shading.GARMENT]
     # Clothes do not turn with the neck: what of it would come through them stays behind.
     screen[clothes.min() : clothes.max() + 1, 2] += _BEFORE
+    # Nor may teeth come through lips and chins that age has thinned, or eyes through lids that a smile lifts.
+    screen[vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE), 2] -= _BEHIND
+    screen[vertices_of(shading.LEFT_EYE, shading.RIGHT_EYE), 2] -= _BEHIND / 2
     rasterize(screen, scene.faces, *buffers)
     clothed = (scene.parts == shading.GARMENT)[buffers.nearest] & (buffers.nearest >= 0)
     buffers.depth[clothed] -= 2 * _BEFORE  # hair lies on them

@@ -233,8 +233,8 @@ def _fringe(p: Values) -> Strands:
     last = (points - 1) * min(1, 0.45 + 0.57 * p["bangs"])
     kept = (order("fringe") < 0.12 + 1.3 * p["bangs"]) & _kept("fringe", p)
     spans = np.stack([np.zeros(count), np.where(kept, last, 0)], 1).astype(np.float32)
-    under = (min(1.0, 2 * p["bangs"] - 0.3), 0.05, 4, 0.6)
-    return Strands("fringe", groom, np.ones(count), spans, 0.65, 0.6, HAIR, under=under)
+    under = (min(1.0, 2 * p["bangs"] - 0.3), 0.05, 4, 0.85)
+    return Strands("fringe", groom, np.full(count, 1 + 0.16 * p["bangs"]), spans, 0.65, 0.5, HAIR, under=under)
 
 
 def brow_hair(p: Values) -> Strands:

@@ -157,9 +157,14 @@ def _outline(p: Values, side: float) -> Float[np.ndarray, "n 3"]:
     turn = np.arange(_AROUND) / _AROUND * 2 * np.pi
     power = 1 - 0.42 * p["squareness"]
     across, up = (np.sign(wave) * np.abs(wave) ** power for wave in (np.cos(turn), np.sin(turn)))
-    x, y = 0.405 * across, (0.27 + 0.06 * (1 - p["squareness"])) * up * np.where(up > 0, 0.92, 1.04)
+    x, y = 0.405 * across, (0.27 + 0.06 * (1 - p["squareness"])) * up * np.where(up > 0, 0.92, _drop(p))
     x = x * (1 + 0.07 * up * p["squareness"])
     return np.stack([side * (0.52 + x), y - 0.06, -0.10 * np.clip(x, 0, None) ** 2 - 0.05 * np.clip(x, 0, None)], 1)
+
+
+def _drop(p: Values) -> float:
+    """How far a lens reaches down, beside half its height: the roundest sunglasses cover the cheeks below the eyes."""
+    return 1.15 + 0.75 * min(max(3.3 - 33 * p["squareness"], 0), 1) if GLASSES[int(p["glasses"])] == "dark" else 1.04
 
 
 def _before(rest: Float[np.ndarray, "v 3"]) -> Float[np.ndarray, " 3"]:
@@ -217,7 +222,8 @@ def shade_of_spectacles(
     shares = []
     for slope, soft in ((towards[:2] / max(float(towards[2]), 0.35), 0.10), (np.zeros(2), 0.45)):
         x = np.abs(np.abs(at[:, 0] + slope[0] * far) - 0.52) / 0.405
-        y = np.abs(at[:, 1] + slope[1] * far + 0.06) / (0.33 - 0.06 * square)
+        y = at[:, 1] + slope[1] * far + 0.06
+        y = np.abs(y) / (0.33 - 0.06 * square) / np.where(y > 0, 0.92, _drop(p))
         power = 2 / (1 - 0.42 * square)
         size = (x**power + y**power) ** (1 / power)  # 1 at the edge of a lens, by _outline
         width = 1.3 * wide + 0.02 + soft * far
