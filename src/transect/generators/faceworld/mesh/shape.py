@@ -71,7 +71,7 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "eye_openness": (("eye-height2", 0.30),),
     "eye_fold": (("eye-eyefold", -0.32), ("eye-epicanthus", 0.20)),
     "eye_bags": (("eye-bag", 0.25),),
-    "brow_height": (("eyebrows-trans-high", 0.27),),
+    "brow_height": (("eyebrows-trans-high", 0.29),),
     "brow_arch": (("eyebrows-angle", 0.22),),
     "brow_ridge": (("eyebrows-trans-ahead", 0.22), ("eyebrows-trans-high", -0.10)),
     "mouth_width": (("mouth-scale-horiz", 0.26),),
@@ -86,7 +86,7 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "forehead_height": (("forehead-scale-vert", 0.07),),
     "forehead_width": (("forehead-temple", 0.30),),
     "face_width": (("head-round", 0.16), ("head-fat", 0.35), ("chin-height", -0.12)),
-    "face_length": (("head-scale-vert", 0.34),),
+    "face_length": (("head-scale-vert", 0.36),),
     "ear_size": (("ear-scale", 0.26),),
     "neck_width": (("measure-neck-circ", 0.30),),
 }
@@ -94,7 +94,7 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 
 _ALL = {
     "eyebrows-trans-high": -0.22, "nose-scale-vert": -0.18, "nose-scale-horiz": -0.18, "nose-base": 0.26,
-    "head-scale-vert": -0.51, "head-scale-horiz": -0.36, "head-round": -0.38, "head-fat": -0.38, "chin-height": -0.30,
+    "head-scale-vert": -0.57, "head-scale-horiz": -0.40, "head-round": -0.38, "head-fat": -0.38, "chin-height": -0.30,
     "chin-bones": -0.26, "cheek-volume": 0.22, "mouth-trans-high": 0.26, "mouth-scale-horiz": -0.04,
     "mouth-scale-vert": -0.20, "mouth-lowerlip-height": 0.10, "mouth-angles": 0.24, "measure-neck-height": -0.35,
     "measure-neck-circ": 0.30,
@@ -201,9 +201,9 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
     found[number["mouth-laugh-lines"]] += 0.60 * p["smile"]
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
     found[number["jawOpen"]] += 0.09 * broad + 0.30 * p["mouth_open"]
-    found[number["jawLeft"]] += p["asymmetry"] * (0.20 + 0.05 * p["mouth_open"])
-    found[number["mouth-trans-across"]] += 0.18 * p["asymmetry"]
-    found[number["nose-trans-across"]] += 0.15 * p["asymmetry"]
+    found[number["jawLeft"]] += p["asymmetry"] * (0.16 + 0.05 * p["mouth_open"])
+    found[number["mouth-trans-across"]] += 0.15 * p["asymmetry"]
+    found[number["nose-trans-across"]] += 0.12 * p["asymmetry"]
     found[number["mouthClose"]] += 0.05
     return found
 
