@@ -448,7 +448,7 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
 
 
 _BROW_X = [0.15, 0.20, 0.30, 0.40, 0.50, 0.60, 0.70, 0.80, 0.88, 0.94]
-_BROW_Y = [0.217, 0.226, 0.248, 0.274, 0.295, 0.311, 0.311, 0.290, 0.236, 0.182]
+_BROW_Y = [0.231, 0.240, 0.260, 0.282, 0.299, 0.311, 0.309, 0.287, 0.235, 0.182]
 
 
 def brow_line(x: np.ndarray) -> np.ndarray:
@@ -465,23 +465,23 @@ def brows(skin: Skin, draws: Draws) -> Grown:
     def off(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
         thick = np.interp(
-            x, [0.15, 0.19, 0.25, 0.35, 0.55, 0.75, 0.92], [0.030, 0.058, 0.074, 0.078, 0.070, 0.046, 0.010]
+            x, [0.23, 0.27, 0.32, 0.40, 0.55, 0.75, 0.92], [0.030, 0.056, 0.070, 0.075, 0.068, 0.046, 0.010]
         )
         return np.asarray((at[:, 1] - brow_line(x)) / thick)
 
     def dense(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
-        along = np.interp(x, [0.15, 0.22, 0.34, 0.65, 0.80, 0.92], [0.45, 0.95, 1.0, 0.85, 0.65, 0.15])
-        return np.clip(np.exp(-1.6 * off(at) ** 2) - 0.08, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.15) * (x < 0.92)
+        along = np.interp(x, [0.24, 0.30, 0.38, 0.65, 0.80, 0.92], [0.30, 0.90, 1.0, 0.85, 0.65, 0.15])
+        return np.clip(np.exp(-1.6 * off(at) ** 2) - 0.08, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.24) * (x < 0.92)
 
-    roots = skin.roots(1500, dense, draws)
+    roots = skin.roots(1400, dense, draws)
     side, x = np.sign(roots.at[:, :1]), np.abs(roots.at[:, :1])
-    upright = 1 - np.clip((x - 0.18) / 0.25, 0, 1)
+    upright = 1 - np.clip((x - 0.26) / 0.22, 0, 1)
     rise = (brow_line(x + 0.08) - brow_line(x)) / 0.08
     start = side * np.array([1, 0, -0.25]) * (1 - 0.75 * upright) + np.array([0, 1.0, 0]) * (0.55 * upright + rise)
     start = start - np.array([0, 0.38, 0]) * np.clip(off(roots.at), -1, 1)[:, None] * (1 - upright)
     start = start + 0.13 * draws.standard_normal(roots.at.shape) + 0.22 * roots.normal
-    length = np.interp(x[:, 0], [0.15, 0.5, 0.75, 0.92], [0.090, 0.13, 0.10, 0.06])
+    length = np.interp(x[:, 0], [0.24, 0.5, 0.75, 0.92], [0.085, 0.13, 0.10, 0.06])
     length *= np.exp(0.2 * draws.standard_normal(len(x)))
     strands = skin.grow(roots, start, length, 4, draws, 0.006, 0.0, 0.02)
     return Grown(strands, roots, np.arange(len(x)), draws.random(len(x)))

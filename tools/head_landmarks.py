@@ -92,7 +92,7 @@ def landmark_anchors(held: Held, jaw_open: Float[np.ndarray, "v 3"]) -> dict[str
     """The file's arrays. jaw_open: displacement that parts the lips."""
     view, apart = View(held, held["mean"]), View(held, held["mean"] + 0.5 * jaw_open)
     found = _jaw(held)
-    sides = [(-1, x) for x in (0.92, 0.80, 0.60, 0.40, 0.20)] + [(1, x) for x in (0.20, 0.40, 0.60, 0.80, 0.92)]
+    sides = [(-1, x) for x in (0.92, 0.80, 0.62, 0.45, 0.28)] + [(1, x) for x in (0.28, 0.45, 0.62, 0.80, 0.92)]
     found += [view.anchor(*_pixel(side * x, float(brow_line(np.array(x))))) for side, x in sides]
     found += [view.anchor(*pixel) for pixel in _nose(view)]
     for half in (slice(None, SIZE // 2), slice(SIZE // 2, None)):

@@ -24,7 +24,7 @@ def points(**settings):
 
 def test_an_upright_face_is_its_own_mirror_image_but_for_its_own_shape():
     latents, own = points()
-    own_shape = [IDENTITY.index(f"shape_{number}") for number in range(1, 8)]
+    own_shape = [IDENTITY.index(name) for name in ("asymmetry", *(f"shape_{number}" for number in range(1, 8)))]
     latents.values[:, IDENTITY_COLUMNS[own_shape]] = 0.0
     landmarks = WORLD.landmarks(latents)
     assert not np.allclose(own, landmarks, atol=0.1)

@@ -71,7 +71,7 @@ SHAPES = {
     "face_width": (wide(2, 14), (1.6, -3.1, 2.2)),
 }
 # How far brows, eyes, nose and mouth move at most, four standard deviations apart: the chin's end at the lip, the brows'.
-INNER = {"jaw_width": 0.008, "chin": 0.006, "cheekbones": 0.002, "ear_size": 0.002, "face_width": 0.025}
+INNER = {"jaw_width": 0.008, "chin": 0.008, "cheekbones": 0.002, "ear_size": 0.002, "face_width": 0.030}
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -244,7 +244,7 @@ def brow_hair(p: Values) -> Strands:
     share = min(max(0.55 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
     spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
     # Hairs at the inner end stand up: shorter there, they do not look like a frown.
-    lying = 0.75 + 0.25 * np.clip((np.abs(groom.strands[:, 0, 0]) - 0.2) / 0.25, 0, 1)
+    lying = 0.75 + 0.25 * np.clip((np.abs(groom.strands[:, 0, 0]) - 0.28) / 0.2, 0, 1)
     return Strands("brows", groom, lying, spans, 0.22, 0.1, BARE, 0.012, 0.1, (0.05, 0.04, 1, 0.6))
 
 

@@ -60,7 +60,7 @@ softness of the bend."""
 
 _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "nose_width": (("nose-scale-horiz", 0.28), ("nose-nostrils-width", 0.18)),
-    "nose_length": (("nose-scale-vert", 0.30),),
+    "nose_length": (("nose-scale-vert", 0.36),),
     "nose_bridge": (("nose-greek", 0.25), ("nose-scale-depth", 0.15), ("nose-width2", -0.20)),
     "nose_tip": (("nose-point", 0.15), ("nose-point-width", 0.20)),
     "nose_hump": (("nose-hump", 0.35), ("nose-curve", 0.20)),
@@ -71,31 +71,31 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "eye_openness": (("eye-height2", 0.30),),
     "eye_fold": (("eye-eyefold", -0.32), ("eye-epicanthus", 0.20)),
     "eye_bags": (("eye-bag", 0.25),),
-    "brow_height": (("eyebrows-trans-high", 0.20),),
-    "brow_arch": (("eyebrows-angle", 0.20),),
+    "brow_height": (("eyebrows-trans-high", 0.29),),
+    "brow_arch": (("eyebrows-angle", 0.22),),
     "brow_ridge": (("eyebrows-trans-ahead", 0.22), ("eyebrows-trans-high", -0.10)),
     "mouth_width": (("mouth-scale-horiz", 0.26),),
-    "mouth_height": (("mouth-trans-high", 0.18),),
+    "mouth_height": (("mouth-trans-high", 0.22),),
     "lip_fullness": (("mouth-upperlip-volume", 0.35), ("mouth-lowerlip-volume", 0.35), ("mouth-lowerlip-height", 0.12)),
     "lip_protrusion": (("mouth-scale-depth", 0.30),),
-    "jaw_width": (("chin-bones", 0.30), ("head-square", 0.08)),
-    "chin_width": (("chin-width", 0.30),),
-    "chin": (("chin-height", 0.14), ("chin-jaw-drop", 0.25)),
-    "cheekbones": (("cheek-bones", 0.40),),
-    "cheek_fullness": (("cheek-volume", 0.25), ("head-fat", 0.15)),
+    "jaw_width": (("chin-bones", 0.38), ("head-square", 0.10)),
+    "chin_width": (("chin-width", 0.36),),
+    "chin": (("chin-height", 0.20), ("chin-jaw-drop", 0.32)),
+    "cheekbones": (("cheek-bones", 0.44),),
+    "cheek_fullness": (("cheek-volume", 0.28), ("head-fat", 0.17)),
     "forehead_height": (("forehead-scale-vert", 0.07),),
     "forehead_width": (("forehead-temple", 0.30),),
-    "face_width": (("head-round", 0.14), ("head-fat", 0.28), ("chin-height", -0.12)),
-    "face_length": (("head-scale-vert", 0.30),),
+    "face_width": (("head-round", 0.16), ("head-fat", 0.35), ("chin-height", -0.12)),
+    "face_length": (("head-scale-vert", 0.36),),
     "ear_size": (("ear-scale", 0.26),),
     "neck_width": (("measure-neck-circ", 0.30),),
 }
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -0.22, "nose-scale-vert": -0.10, "nose-scale-horiz": -0.18, "nose-base": 0.20,
-    "head-scale-vert": -0.46, "head-scale-horiz": -0.24, "head-round": -0.38, "head-fat": -0.38, "chin-height": -0.17,
-    "chin-bones": -0.10, "cheek-volume": 0.20, "mouth-trans-high": 0.12, "mouth-scale-horiz": -0.04,
+    "eyebrows-trans-high": -0.22, "nose-scale-vert": -0.18, "nose-scale-horiz": -0.18, "nose-base": 0.26,
+    "head-scale-vert": -0.57, "head-scale-horiz": -0.40, "head-round": -0.38, "head-fat": -0.38, "chin-height": -0.30,
+    "chin-bones": -0.26, "cheek-volume": 0.22, "mouth-trans-high": 0.26, "mouth-scale-horiz": -0.04,
     "mouth-scale-vert": -0.20, "mouth-lowerlip-height": 0.10, "mouth-angles": 0.24, "measure-neck-height": -0.35,
     "measure-neck-circ": 0.30,
 }  # fmt: skip
@@ -127,11 +127,11 @@ _LEFT_OUT = (
 )
 """What would move ears too far, or nose and mouth to a side."""
 _SMILE = {
-    "mouthSmile": 0.44, "mouthStretch": 0.20, "mouthDimple": 0.20, "mouthUpperUp": 0.50, "mouthLowerDown": 0.26,
-    "cheekSquint": 0.90, "eyeSquint": 0.28,
+    "mouthSmile": 0.44, "mouthStretch": 0.20, "mouthDimple": 0.20, "cheekSquint": 0.90, "eyeSquint": 0.28,
 }  # fmt: skip
+_PART = {"mouthUpperUp": 0.55, "mouthLowerDown": 0.36}
 _OPEN = {"mouthUpperUp": 0.20, "mouthSmile": 0.12, "mouthStretch": 0.15}
-"""What each side's muscles do in a smile, and as the jaw drops."""
+"""What each side's muscles do in a smile, to show teeth in a broad one, and as the jaw drops."""
 _SIDES = ("Left", "Right")
 _LIDS = (([43, 44], [46, 47]), ([37, 38], [40, 41]))
 """Landmarks of upper and lower lid, by side."""
@@ -152,7 +152,7 @@ def _free_shapes() -> Float[np.ndarray, "d k"]:
         if name not in named and part in _SPREAD and "-" in name and "shape" not in name and name not in _LEFT_OUT:
             spread[number] = _SPREAD[part]
     mixed = np.random.Generator(np.random.Philox(key=22)).standard_normal((len(_FREE), len(spread)))
-    return np.asarray(mixed * spread / np.sqrt(len(_FREE)) * 1.3)
+    return np.asarray(mixed * spread / np.sqrt(len(_FREE)) * 1.45)
 
 
 @remembered(
@@ -186,11 +186,13 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
     found = np.zeros(len(asset().names))
     number = _numbers()
     slant, raised = p["mouth_slant"], p["brow_raise"] + (1.8 - 0.5 * p["brow_raise"]) * p["brows_raised"]
+    broad = p["smile"] ** 1.8  # a slight smile shows no strip of teeth
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
         for unit, weight in _SMILE.items():
             found[number[unit + side]] += weight * p["smile"] * (1 + 0.06 * sign * p["asymmetry"])
-        for unit, weight in _OPEN.items():
-            found[number[unit + side]] += weight * p["mouth_open"]
+        for units, share in ((_PART, broad), (_OPEN, p["mouth_open"])):
+            for unit, weight in units.items():
+                found[number[unit + side]] += weight * share
         found[number["mouthSmile" + side]] += 0.13 + 0.20 * max(sign * slant, 0)
         found[number["mouthFrown" + side]] += 0.08 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
@@ -198,8 +200,10 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
     found[number["mouth-laugh-lines"]] += 0.60 * p["smile"]
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
-    found[number["jawOpen"]] += 0.03 * p["smile"] + 0.30 * p["mouth_open"]
-    found[number["jawLeft"]] += 0.05 * p["asymmetry"] * p["mouth_open"]
+    found[number["jawOpen"]] += 0.09 * broad + 0.30 * p["mouth_open"]
+    found[number["jawLeft"]] += p["asymmetry"] * (0.16 + 0.05 * p["mouth_open"])
+    found[number["mouth-trans-across"]] += 0.15 * p["asymmetry"]
+    found[number["nose-trans-across"]] += 0.12 * p["asymmetry"]
     found[number["mouthClose"]] += 0.05
     return found
 
