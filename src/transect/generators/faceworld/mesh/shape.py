@@ -79,14 +79,14 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "lip_fullness": (("mouth-upperlip-volume", 0.35), ("mouth-lowerlip-volume", 0.35), ("mouth-lowerlip-height", 0.12)),
     "lip_protrusion": (("mouth-scale-depth", 0.30),),
     "jaw_width": (("chin-bones", 0.38), ("head-square", 0.10)),
-    "chin_width": (("chin-width", 0.36),),
-    "chin": (("chin-height", 0.20), ("chin-jaw-drop", 0.32)),
+    "chin_width": (("chin-width", 0.30),),
+    "chin": (("chin-height", 0.14), ("chin-jaw-drop", 0.25)),
     "cheekbones": (("cheek-bones", 0.44),),
     "cheek_fullness": (("cheek-volume", 0.28), ("head-fat", 0.17)),
     "forehead_height": (("forehead-scale-vert", 0.07),),
     "forehead_width": (("forehead-temple", 0.30),),
     "face_width": (("head-round", 0.16), ("head-fat", 0.35), ("chin-height", -0.12)),
-    "face_length": (("head-scale-vert", 0.36),),
+    "face_length": (("head-scale-vert", 0.34),),
     "ear_size": (("ear-scale", 0.26),),
     "neck_width": (("measure-neck-circ", 0.30),),
 }
@@ -94,7 +94,7 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 
 _ALL = {
     "eyebrows-trans-high": -0.22, "nose-scale-vert": -0.18, "nose-scale-horiz": -0.18, "nose-base": 0.26,
-    "head-scale-vert": -0.57, "head-scale-horiz": -0.40, "head-round": -0.38, "head-fat": -0.38, "chin-height": -0.30,
+    "head-scale-vert": -0.54, "head-scale-horiz": -0.40, "head-round": -0.38, "head-fat": -0.38, "chin-height": -0.18,
     "chin-bones": -0.26, "cheek-volume": 0.22, "mouth-trans-high": 0.26, "mouth-scale-horiz": -0.04,
     "mouth-scale-vert": -0.20, "mouth-lowerlip-height": 0.10, "mouth-angles": 0.24, "measure-neck-height": -0.35,
     "measure-neck-circ": 0.30,
@@ -200,10 +200,10 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
     found[number["mouth-laugh-lines"]] += 0.60 * p["smile"]
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
-    found[number["jawOpen"]] += 0.09 * broad + 0.30 * p["mouth_open"]
-    found[number["jawLeft"]] += p["asymmetry"] * (0.16 + 0.05 * p["mouth_open"])
-    found[number["mouth-trans-across"]] += 0.15 * p["asymmetry"]
-    found[number["nose-trans-across"]] += 0.12 * p["asymmetry"]
+    found[number["jawOpen"]] += 0.06 * broad + 0.30 * p["mouth_open"]
+    found[number["jawLeft"]] += p["asymmetry"] * (0.10 + 0.05 * p["mouth_open"])
+    found[number["mouth-trans-across"]] += 0.06 * p["asymmetry"]
+    found[number["nose-trans-across"]] += 0.08 * p["asymmetry"]
     found[number["mouthClose"]] += 0.05
     return found
 
