@@ -345,7 +345,7 @@ def _eyes(p: Values, colors: Colors, head: Head) -> Float[np.ndarray, "4 3"]:
     centers = [head.posed[vertices_of(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
     aside = 0.42 * p["gaze"]
     gaze = head.pose.rotation @ np.array([np.sin(aside), 0.0, np.cos(aside)])
-    return np.stack([*centers, gaze, 1.2 * colors.iris]).astype(np.float32)
+    return np.stack([*centers, gaze, 1.4 * colors.iris]).astype(np.float32)
 
 
 def _cloth(p: Values, colors: Colors) -> Float[np.ndarray, "3 3"]:

@@ -232,8 +232,9 @@ def _fringe(p: Values) -> Strands:
     count, points = groom.strands.shape[:2]
     last = (points - 1) * min(1, 0.45 + 0.57 * p["bangs"])
     kept = (order("fringe") < 0.12 + 1.3 * p["bangs"]) & _kept("fringe", p)
+    kept &= (np.abs(groom.strands[:, 0, 0]) < 0.62) | (HAIR_STYLES[int(p["hair_style"])] != "cropped")
     spans = np.stack([np.zeros(count), np.where(kept, last, 0)], 1).astype(np.float32)
-    under = (min(1.0, 2 * p["bangs"] - 0.3), 0.05, 4, 0.85)
+    under = (min(1.0, 2 * p["bangs"] - 0.3), 0.05, 4, 0.70)
     return Strands("fringe", groom, np.full(count, 1 + 0.16 * p["bangs"]), spans, 0.65, 0.5, HAIR, under=under)
 
 

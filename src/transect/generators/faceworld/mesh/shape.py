@@ -71,9 +71,9 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "eye_openness": (("eye-height2", 0.30),),
     "eye_fold": (("eye-eyefold", -0.32), ("eye-epicanthus", 0.20)),
     "eye_bags": (("eye-bag", 0.25),),
-    "brow_height": (("eyebrows-trans-high", 0.29),),
+    "brow_height": (("eyebrows-trans-high", 0.22),),
     "brow_arch": (("eyebrows-angle", 0.22),),
-    "brow_ridge": (("eyebrows-trans-ahead", 0.22), ("eyebrows-trans-high", -0.10)),
+    "brow_ridge": (("eyebrows-trans-ahead", 0.18), ("eyebrows-trans-high", -0.05)),
     "mouth_width": (("mouth-scale-horiz", 0.26),),
     "mouth_height": (("mouth-trans-high", 0.22),),
     "lip_fullness": (("mouth-upperlip-volume", 0.35), ("mouth-lowerlip-volume", 0.35), ("mouth-lowerlip-height", 0.12)),
@@ -81,8 +81,8 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "jaw_width": (("chin-bones", 0.38), ("head-square", 0.10)),
     "chin_width": (("chin-width", 0.30),),
     "chin": (("chin-height", 0.14), ("chin-jaw-drop", 0.25)),
-    "cheekbones": (("cheek-bones", 0.44),),
-    "cheek_fullness": (("cheek-volume", 0.28), ("head-fat", 0.17)),
+    "cheekbones": (("cheek-bones", 0.30),),
+    "cheek_fullness": (("cheek-volume", 0.18), ("head-fat", 0.15)),
     "forehead_height": (("forehead-scale-vert", 0.07),),
     "forehead_width": (("forehead-temple", 0.30),),
     "face_width": (("head-round", 0.16), ("head-fat", 0.35), ("chin-height", -0.12)),
@@ -95,7 +95,7 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
 _ALL = {
     "eyebrows-trans-high": -0.22, "nose-scale-vert": -0.18, "nose-scale-horiz": -0.18, "nose-base": 0.26,
     "head-scale-vert": -0.54, "head-scale-horiz": -0.40, "head-round": -0.38, "head-fat": -0.38, "chin-height": -0.18,
-    "chin-bones": -0.26, "cheek-volume": 0.22, "mouth-trans-high": 0.26, "mouth-scale-horiz": -0.04,
+    "chin-bones": -0.26, "cheek-volume": 0.08, "mouth-trans-high": 0.26, "mouth-scale-horiz": -0.04,
     "mouth-scale-vert": -0.20, "mouth-lowerlip-height": 0.10, "mouth-angles": 0.24, "measure-neck-height": -0.35,
     "measure-neck-circ": 0.30,
 }  # fmt: skip
@@ -130,7 +130,7 @@ _SMILE = {
     "mouthSmile": 0.44, "mouthStretch": 0.20, "mouthDimple": 0.20, "cheekSquint": 0.90, "eyeSquint": 0.28,
 }  # fmt: skip
 _PART = {"mouthUpperUp": 0.55, "mouthLowerDown": 0.36}
-_OPEN = {"mouthUpperUp": 0.20, "mouthSmile": 0.12, "mouthStretch": 0.15}
+_OPEN = {"mouthUpperUp": 0.34, "mouthSmile": 0.12, "mouthStretch": 0.15}
 """What each side's muscles do in a smile, to show teeth in a broad one, and as the jaw drops."""
 _SIDES = ("Left", "Right")
 _LIDS = (([43, 44], [46, 47]), ([37, 38], [40, 41]))
@@ -193,17 +193,17 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
         for units, share in ((_PART, broad), (_OPEN, p["mouth_open"])):
             for unit, weight in units.items():
                 found[number[unit + side]] += weight * share
-        found[number["mouthSmile" + side]] += 0.13 + 0.20 * max(sign * slant, 0)
-        found[number["mouthFrown" + side]] += 0.08 * max(-sign * slant, 0)
+        found[number["mouthSmile" + side]] += 0.13 + 0.11 * max(sign * slant, 0)
+        found[number["mouthFrown" + side]] += 0.05 * max(-sign * slant, 0)
         found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
         found[number["browDown" + side]] += 0.30 * max(-raised, 0)
         found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
     found[number["mouth-laugh-lines"]] += 0.60 * p["smile"]
     found[number["browInnerUp"]] += 0.60 * max(raised, 0)
     found[number["jawOpen"]] += 0.06 * broad + 0.30 * p["mouth_open"]
-    found[number["jawLeft"]] += p["asymmetry"] * (0.10 + 0.05 * p["mouth_open"])
-    found[number["mouth-trans-across"]] += 0.06 * p["asymmetry"]
-    found[number["nose-trans-across"]] += 0.08 * p["asymmetry"]
+    found[number["jawLeft"]] += p["asymmetry"] * (0.03 + 0.04 * p["mouth_open"])
+    found[number["mouth-trans-across"]] += 0.02 * p["asymmetry"]
+    found[number["nose-trans-across"]] += 0.03 * p["asymmetry"]
     found[number["mouthClose"]] += 0.05
     return found
 
