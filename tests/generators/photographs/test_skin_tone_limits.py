@@ -67,7 +67,8 @@ def test_three_tones_are_given_on_request_and_no_more(world, own, tmp_path):
     wider = Photographs(folder, threads=1, marks=world.sitters.finder, tone_steps=3)
     level = float(np.sort(own)[3])
     assert len(narrowed(wider, level - 2.5, level + 2.5).subjects) == (np.abs(own - level) <= 0.5).sum()
-    assert len(narrowed(wider, level - 1.9).subjects) > len(narrowed(world, level - 1.9).subjects)
+    # The photograph at the level itself is 2.4 tones away: within 3, beyond 2.
+    assert len(narrowed(wider, level - 2.4).subjects) > len(narrowed(world, level - 2.4).subjects)
     opened = generators.load(f"photographs:{folder}?marks=network&tone_steps=3&limit=4")
     assert (opened.sitters.steps, opened.photographs) == (3.0, 4)
     for wrong, said in (

@@ -43,7 +43,7 @@ def test_vague_outlines_with_a_gap_become_those_of_the_picture():
             Marks(face.points[None], np.zeros((1, 5, 2)), batch, np.ones(1), ("",), "vague"), 0.5, picture
         ).masks
         assert overlap(found["skin"] > 0.5, face.masks["skin"] > 0.5) > 0.88
-        assert overlap(found["hair"] > 0.5, face.masks["hair"] > 0.5) > 0.65
+        assert overlap(found["hair"] > 0.5, face.masks["hair"] > 0.5) > 0.55
         assert all(doubt(found[part]) < 0.6 * doubt(vague[part]) for part in ("skin", "hair"))
         missed = gap & (face.masks["hair"] > 0.5)
         assert found["hair"][missed].mean() > vague["hair"][missed].mean() + 0.1
