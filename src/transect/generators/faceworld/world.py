@@ -191,13 +191,7 @@ class FaceWorld:
         >>> world.landmarks(world.sample([7])).shape
         (1, 68, 2)
         """
-        points = np.empty((len(latents), 68, 2))
-
-        def locate_row(row: int, person: Person) -> None:
-            points[row] = locate_landmarks(person, self.image_size)
-
-        self._for_each(locate_row, latents, self.model.solve(latents))
-        return points
+        return self._stacked(locate_landmarks, latents, 68, 2)
 
     def vertices(self, latents: Latents) -> Float[np.ndarray, "n v 3"]:
         """The head's mesh: x and y in pixels as in landmarks, and distance from the camera.
@@ -209,13 +203,7 @@ class FaceWorld:
         >>> world.vertices(world.sample([7])).shape[2]
         3
         """
-        points = np.empty((len(latents), len(asset().mean), 3))
-
-        def locate_row(row: int, person: Person) -> None:
-            points[row] = locate_vertices(person, self.image_size)
-
-        self._for_each(locate_row, latents, self.model.solve(latents))
-        return points
+        return self._stacked(locate_vertices, latents, len(asset().mean), 3)
 
     def depth(self, latents: Latents) -> Float[np.ndarray, "n h w"]:
         """Distance from the camera of what is nearest at each pixel, in distances between the eyes; NaN for background.
@@ -226,12 +214,17 @@ class FaceWorld:
         >>> bool(np.isnan(world.depth(world.sample([7]))[0, 0, 0]))
         True
         """
-        found = np.empty((len(latents), self.image_size, self.image_size))
+        return self._stacked(draw_depth, latents, self.image_size, self.image_size)
 
-        def draw_row(row: int, person: Person) -> None:
-            found[row] = draw_depth(person, self.image_size)
+    def _stacked(
+        self, draw: Callable[[Person, int], Float[np.ndarray, "..."]], latents: Latents, *shape: int
+    ) -> Float[np.ndarray, "n ..."]:
+        found = np.empty((len(latents), *shape))
 
-        self._for_each(draw_row, latents, self.model.solve(latents))
+        def fill(row: int, person: Person) -> None:
+            found[row] = draw(person, self.image_size)
+
+        self._for_each(fill, latents, self.model.solve(latents))
         return found
 
     def _for_each(self, work: _Work, latents: Latents, values: dict[str, Float[np.ndarray, " n"]]) -> None:
