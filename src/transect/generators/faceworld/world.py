@@ -217,7 +217,7 @@ class FaceWorld:
         return self._stacked(draw_depth, latents, self.image_size, self.image_size)
 
     def _stacked(
-        self, draw: Callable[[Person, int], Float[np.ndarray, "..."]], latents: Latents, *shape: int
+        self, draw: Callable[[Person, int], Float[np.ndarray, ...]], latents: Latents, *shape: int
     ) -> Float[np.ndarray, "n ..."]:
         found = np.empty((len(latents), *shape))
 
