@@ -53,7 +53,9 @@ def _opening(facts: Mapping[str, Any]) -> str:
         if version == RENDERER_VERSION
         else f" **The renderer is now version {RENDERER_VERSION}: they are not its own.**"
     )
-    measured = facts["sizes"] if "attributes" in facts else {"photometry": facts["photometry"]["subjects"]}
+    parts = {"photometry": "photometry", "targets": "targets", "by_attribute": "share_within", "sharpness": "sharpness"}
+    every = "attributes" in facts
+    measured = {name: n for name, n in facts["sizes"].items() if every or parts.get(name, "attributes") in facts}
     sizes = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in measured.items())
     return (
         f"Renderer version {version}, population `{facts['population']}`, {facts['image_size']} pixels, default "

@@ -21,7 +21,7 @@ COLUMNS = [*SCENE, "face_light", "side_light", "faces", "reason"]
 @pytest.fixture(scope="module")
 def faces():
     world = FaceWorld(image_size=96)
-    return world.render(world.set(world.sample(range(42, 45)), {"yaw": 0.0, "hat": 0.0})).pixels
+    return world.render(world.set(world.sample(range(52, 55)), {"yaw": 0.0, "hat": 0.0})).pixels
 
 
 @pytest.fixture(scope="module")
