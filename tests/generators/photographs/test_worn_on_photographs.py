@@ -14,7 +14,7 @@ from transect.generators.faceworld.world import own_marks
 from transect.generators.photographs.appearance import worn
 from transect.generators.photographs.appearance.faces import Face, doubt, face_of, scene_of
 from transect.generators.photographs.appearance.sitters import Sitting
-from transect.generators.photographs.attributes import EXPERIMENTAL, HATS, NEUTRAL, USUAL, Edits
+from transect.generators.photographs.attributes import Edits
 from transect.generators.photographs.world import Photographs
 from transect.marks import Marks
 
@@ -116,18 +116,12 @@ def test_an_edit_of_skin_is_no_rougher_than_the_photograph(steps):
 def test_what_is_experimental_is_refused_unless_it_is_asked_for(tmp_path):
     asked, _ = sitters(tmp_path / "faces", 1)
     world = Photographs(f"folder:{tmp_path / 'faces'}", marks=asked.sitters.finder)
-    for values, said in (({"bangs": 0.5}, "bangs: 0.5 is experimental"), ({"hat": 3.0}, "hat: headscarf is")):
+    for values, said in (({"bangs": 0.5}, "bangs: 0.5 is experimental"), ({"hat": 2.0}, "hat: beanie is")):
         levels = {name: (0.0, level) for name, level in values.items()}
-        with pytest.raises(BadInput, match=rf"{said}.*one portrait in ten; .*experimental=yes"):
+        with pytest.raises(BadInput, match=rf"{said}.*half of the portraits.*experimental=yes"):
             world.for_attributes(levels)
         assert asked.for_attributes(levels)
-    assert world.for_attributes({"bangs": (0.0,), "hat": (0.0, 2.0)})
+    assert world.for_attributes({"bangs": (0.0,), "hat": (0.0,)})
     with pytest.raises(BadInput, match="experimental: expected yes, got 'no'"):
         load(f"photographs:folder:{tmp_path / 'faces'}?experimental=no")
     assert load(f"photographs:folder:{tmp_path / 'faces'}?experimental=yes").experimental
-
-
-def test_no_usual_level_is_experimental():
-    for name, levels in EXPERIMENTAL.items():
-        assert name in NEUTRAL
-        assert name == "bangs" or {HATS[int(level)] for level in USUAL[name]}.isdisjoint(levels)

@@ -328,13 +328,12 @@ class Photographs:
 
     def _check_tried(self, levels: Mapping[str, Sequence[float] | np.ndarray]) -> None:
         """Raises BadInput for levels that are experimental, unless they were asked for."""
-        for name, tried in EXPERIMENTAL.items() if not self.experimental else ():
-            attribute = next(each for each in ATTRIBUTES if each.name == name)
-            chosen = np.unique(np.asarray(levels.get(name, ()), dtype=np.float64))
-            said = [attribute.label(level) for level in chosen if level != NEUTRAL[name] and not np.isnan(level)]
-            if refused := [level for level in said if not tried or level in tried]:
+        for attribute in ATTRIBUTES:
+            name, chosen = attribute.name, np.unique(np.asarray(levels.get(attribute.name, ()), dtype=np.float64))
+            set_to = [level for level in chosen if level != NEUTRAL[name] and not np.isnan(level)]
+            if set_to and name in EXPERIMENTAL and not self.experimental:
                 raise BadInput(
-                    f"{name}: {refused[0]} is experimental: {WHY_TRIED}; leave it out, or allow it, as in"
+                    f"{name}: {attribute.label(set_to[0])} is experimental: {WHY_TRIED}; leave it out, or allow it, as in"
                     " photographs:folder:faces?experimental=yes"
                 )
 
