@@ -333,8 +333,8 @@ class Photographs:
             set_to = [level for level in chosen if level != NEUTRAL[name] and not np.isnan(level)]
             if set_to and name in EXPERIMENTAL and not self.experimental:
                 raise BadInput(
-                    f"{name}: {attribute.label(set_to[0])} is experimental: {WHY_TRIED}; leave it out, or allow it, as in"
-                    " photographs:folder:faces?experimental=yes"
+                    f"{name}: {attribute.label(set_to[0])} is experimental: {WHY_TRIED}; leave it out, or allow it, as"
+                    " in photographs:folder:faces?experimental=yes"
                 )
 
     def _rows(self, latents: Latents) -> Int[np.ndarray, " n"]:
