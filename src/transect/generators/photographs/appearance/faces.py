@@ -71,7 +71,7 @@ def _scenes() -> Float[np.ndarray, " n"]:
 def _untoning() -> Float[np.ndarray, " 256"]:
     """Float32, read-only: the scene light of each of the 256 values of sRGB where all channels have it."""
     scene = _scenes()
-    table = np.interp(camera.decoding().astype(np.float64), scene * _bent(), scene).astype(np.float32)
+    table = np.asarray(np.interp(camera.decoding().astype(np.float64), scene * _bent(), scene), dtype=np.float32)
     table.setflags(write=False)
     return table
 
