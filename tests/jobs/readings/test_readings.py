@@ -139,12 +139,12 @@ def predictor(tmp_path_factory):
 @pytest.mark.integration
 def test_pose_is_read_by_landmarks(predictor, tmp_path):
     world = FaceWorld(image_size=128)
-    heads = world.set(world.sample([500, 595]), {"yaw": [-25.0, 25.0], "pitch": 0.0, "roll": 0.0, "distance": 1.0})
+    heads = world.set(world.sample([520, 560]), {"yaw": [-25.0, 25.0], "pitch": 0.0, "roll": 0.0, "distance": 1.0})
     pixels = world.render(heads).pixels
     result = readings(pixels, tmp_path, landmarks=predictor, detector="dlib:hog-face", quiet=True)
     assert result.table.column_names == ["id", "yaw", "pitch", "roll", *COLUMNS]
     assert result.numbers.landmarks == 68
     left, right = result.table["yaw"].to_pylist()
-    assert left < 0 < right
-    assert right - left > 5
+    assert left < -3
+    assert right > 3
     assert np.abs(result.table["roll"].to_numpy()).max() < 6
