@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.interpolate import LinearNDInterpolator
 from scipy.ndimage import gaussian_filter, map_coordinates
+from scipy.spatial import cKDTree
 
 Angles: TypeAlias = Float[np.ndarray, "*a"]
 Sheet: TypeAlias = tuple[Float[np.ndarray, "r c 3"], Float[np.ndarray, "r c"], bool, bool]
@@ -257,3 +258,22 @@ def sheet_faces(rows: int, columns: int, closed: bool) -> Int[np.ndarray, "g 3"]
     row, column = np.meshgrid(np.arange(rows - 1), np.arange(columns - (not closed)), indexing="ij")
     a, b = (row * columns + column).ravel(), (row * columns + (column + 1) % columns).ravel()
     return np.concatenate([np.stack([a, b, a + columns], 1), np.stack([b, b + columns, a + columns], 1)])
+
+
+class Anchors(Protocol):
+    """The vertices of the skin, and a tree of where they lie."""
+
+    used: Int[np.ndarray, " v"]
+    tree: cKDTree
+
+
+def stored_mesh(
+    skin: Anchors, name: str, points: Float[np.ndarray, "n 3"], faces: np.ndarray, tint: np.ndarray
+) -> dict[str, np.ndarray]:
+    """A worn mesh as the file has it: each point moves with the nearest vertex of the skin."""
+    return {
+        f"worn_{name}_points": (np.rint(points * 1000) / 1000).astype(np.float32),
+        f"worn_{name}_steps": np.diff(faces, axis=0, prepend=0).astype(np.int32),
+        f"worn_{name}_anchors": skin.used[skin.tree.query(points)[1]].astype(np.uint16),
+        f"worn_{name}_tint": tint.astype(np.float16),
+    }

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from scipy.ndimage import gaussian_filter
 from scipy.spatial import cKDTree
 
-from tools.head_clothes import Body, clothes, sheet_faces
+from tools.head_clothes import Body, clothes, sheet_faces, stored_mesh
 from tools.head_masks import face_masks
 from transect.generators.faceworld.mesh.asset import FILE
 from transect.generators.faceworld.mesh.hair import beard_density, hairline
@@ -777,19 +777,10 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
                 points.append(flat)
                 inner = 0.55 if side is not grid and name in hats else 1.0
                 tint.append(np.broadcast_to(inner * shade, sheet.shape[:2]).ravel())
-        found |= _stored(skin, name, np.concatenate(points), np.concatenate(faces), np.concatenate(tint))
+        found |= stored_mesh(skin, name, np.concatenate(points), np.concatenate(faces), np.concatenate(tint))
     for name, mask in face_masks(held, skin.points[skin.used]).items():
-        found |= _stored(skin, name, *mask)
+        found |= stored_mesh(skin, name, *mask)
     return found
-
-
-def _stored(skin: Skin, name: str, points: Points, faces: np.ndarray, tint: np.ndarray) -> dict[str, np.ndarray]:
-    return {
-        f"worn_{name}_points": (np.rint(points * 1000) / 1000).astype(np.float32),
-        f"worn_{name}_steps": np.diff(faces, axis=0, prepend=0).astype(np.int32),
-        f"worn_{name}_anchors": skin.used[skin.tree.query(points)[1]].astype(np.uint16),
-        f"worn_{name}_tint": tint.astype(np.float16),
-    }
 
 
 def main() -> None:

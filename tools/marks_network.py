@@ -2,8 +2,8 @@
 
 Renders FaceWorld's pictures into FOLDER (parts of 250), trains on lessons that are drawn anew for every step, with a
 state every 100 steps, fits the confidence on pictures of their own, measures on held-out subjects, and writes
-marks.safetensors (half precision) and marks.json (settings, confidence and its reliability). `--start built-in` goes on
-from the weights that ship, `--start FILE` from others. A stopped run resumes with the same command. `--figures` adds
+marks.safetensors (half precision) and marks.json (settings, confidence and its reliability). `--start built-in`
+continues from the weights that ship, `--start FILE` from others. The same command resumes. `--figures` adds
 what `transect verify marks` says of the network that ships to OUT/marks.json. Sources: Loshchilov and Hutter 2019,
 arXiv:1711.05101 (AdamW); Smith and Topin 2018, arXiv:1708.07120 (one cycle); Sun et al. 2018, arXiv:1711.08229 (points
 as means of heat maps).
@@ -63,7 +63,7 @@ _WORN_SHARE: Final = 0.002
 class Plan:
     """Settings of the training. images, held_out: subjects. seed: of weights, order and lessons.
 
-    start: SHA-256 of the weights that it goes on from, "" for none.
+    start: SHA-256 of the weights that training continues from, "" for none.
     """
 
     images: int = 14_000
@@ -139,7 +139,7 @@ def train(
 ) -> MarksNetwork:
     """The network after all steps; steps in the folder `states` are not repeated, and the result is the same.
 
-    start: what it goes on from, whose SHA-256 the plan names.
+    start: what training continues from; the plan has its SHA-256.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(plan.seed)

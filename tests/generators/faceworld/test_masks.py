@@ -26,7 +26,7 @@ def test_skin_hair_and_openings_do_not_overlap_but_at_edges():
 
 
 def test_clothes_are_what_their_lightness_changes():
-    # A turtleneck is of one cloth; the shirt under a jacket has a color of its own.
+    # A turtleneck has one cloth. The shirt under a jacket has another color.
     far = WORLD.set(SUBJECTS, {"distance": 1.2, "blur": 0.0, "clothing": 3.0})
     dark, light = (WORLD.set(far, {"clothing_lightness": value}) for value in (0.0, 1.0))
     clothes = WORLD.masks(light, further=("clothes",))["clothes"]

@@ -124,7 +124,7 @@ def tube(path: Float[np.ndarray, "n 3"], half: Float[np.ndarray, " 2"], closed: 
 
 @functools.cache
 def _bar(length: int, closed: bool) -> np.ndarray:
-    """Triangles of a bar along so many points."""
+    """Triangles of a bar along a number of points."""
     row, column = (
         part.ravel() for part in np.meshgrid(np.arange(length - (not closed)), np.arange(_RIM), indexing="ij")
     )

@@ -359,7 +359,7 @@ def own_things(key: int) -> dict[str, float]:
 
 
 def _owning(head: Head, key: int) -> Head:
-    """The head with frames and hats of its own."""
+    """The head with its own shape of frames and color of hats."""
     identity = head.identity.copy()
     for name, value in own_things(key).items():
         identity[IDENTITY.index(name)] = value
