@@ -127,12 +127,13 @@ def columns(world: FaceWorld, latents: Latents) -> Mapping[str, object]:
 
 @dataclass(frozen=True)
 class Regression:
-    """Shapes regressed on labels and pose: coefficients [k, 136], their names, residuals [n, 136], label means."""
+    """Shapes regressed on labels and pose: coefficients [k, 136], their names, residuals [n, 136], means."""
 
     names: tuple[str, ...]
     coefficients: np.ndarray
     residuals: np.ndarray
     means: dict[str, float]
+    yaw: float
 
 
 def regress(shapes: np.ndarray, values: Mapping[str, np.ndarray]) -> Regression:
@@ -149,12 +150,13 @@ def regress(shapes: np.ndarray, values: Mapping[str, np.ndarray]) -> Regression:
     coefficients = np.linalg.lstsq(design, flat, rcond=None)[0]
     names = ("const", *labels, "yaw", "yaw2", "pitch", "pitch2")
     means = {name: float(label.mean()) for name, label in labels.items()}
-    return Regression(names, coefficients, flat - design @ coefficients, means)
+    return Regression(names, coefficients, flat - design @ coefficients, means, float(proxies[:, 0].mean()))
 
 
 def mean_shapes(fit: Regression, photographs: Mapping[str, np.ndarray]) -> list[str]:
-    """Distances of the mean shapes by part, as drawn and with the labels as frequent as in the photographs."""
-    drawn = fit.coefficients[0]
+    """Distances of the mean shapes by part at the photographs' yaw, as drawn and with labels as frequent as there."""
+    turned = pose(photographs["mean_shape"][None])[0, 0] - fit.yaw
+    drawn = fit.coefficients[0] + turned * fit.coefficients[fit.names.index("yaw")]
     frequent = dict(zip(photographs["columns"][1:23], photographs["attribute_means"], strict=True))
     alike = drawn + sum(
         fit.coefficients[fit.names.index(name)] * (frequent[name] - mean) for name, mean in fit.means.items()

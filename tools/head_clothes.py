@@ -1,4 +1,4 @@
-"""Clothes laid on the mean head's neck and shoulders: sheets of points that tools/head_grooms.py stores with hats."""
+"""Clothes laid on the mean head's neck and shoulders: sheets of points that tools/head_hats.py stores with hats."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def roll(body: Body) -> Sheet:
     fold = 0.02 * np.sin(2.3 * turn + 9 * share) + 0.012 * np.sin(5 * turn - 14 * share)
     points = body.at(turn + 0 * share, top + (low - top) * share, off + fold * (off > 0.1))
     light = np.interp(share, [0, 0.05, 0.8, 0.88, 0.9], [0.55, 0.85, 1.0, 0.9, 0.4]) * (1 + 4 * fold)
-    return points, light, False, True
+    return points, light, True, True
 
 
 def collar(body: Body, gap: float, spread: float, high: float = 0.0, close: float = 1.0) -> Sheet:
@@ -157,7 +157,7 @@ def collar(body: Body, gap: float, spread: float, high: float = 0.0, close: floa
     long = 0.30 + 0.34 * point
     fall = top + np.where(share < 0, -share * 0.55, down * long) / 1.55
     fall = np.where(share < 0, top + (-share) * 0.5, fall)
-    off = np.where(share < 0, 0.012, 0.04 + 0.085 * close * np.clip(down / 0.12, 0, 1) ** 0.5 - 0.02 * down)
+    off = np.where(share < 0, 0.04, 0.07 + 0.065 * close * np.clip(down / 0.12, 0, 1) ** 0.5 - 0.02 * down)
     off = off + 0.012 * np.sin(3 * turn) * down
     points = body.at(turn + aside * spread * point * down, fall, off, 0.6 * down)
     points = np.where(
@@ -167,7 +167,7 @@ def collar(body: Body, gap: float, spread: float, high: float = 0.0, close: floa
         -((((turn + 0 * down - gap) % (2 * np.pi - 2 * gap)) / 0.01) ** 2)
     )
     light = np.where(share < 0, 0.55, 0.97 - 0.10 * np.clip(stitch, 0, 1) + 0.05 * np.clip(1 - down / 0.2, 0, 1))
-    return points, light, False, False
+    return points, light, True, False
 
 
 class Front:

@@ -1,6 +1,6 @@
-"""Hair grown on the mean head, hats laid on it and points on it: what tools/head_mesh.py stores beside the mesh.
+"""Hair grown on the mean head: what tools/head_mesh.py stores beside the mesh.
 
-python -m tools.head_grooms grows hair and hats anew in the stored file, or the grooms named, and leaves the rest.
+python -m tools.head_grooms grows all hair anew in the stored file, or the grooms named, and leaves the rest.
 """
 
 from __future__ import annotations
@@ -12,11 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.ndimage import gaussian_filter
 from scipy.spatial import cKDTree
 
-from tools.head_clothes import Body, clothes, sheet_faces, stored_mesh
-from tools.head_masks import face_masks
 from transect.generators.faceworld.mesh.asset import FILE
 from transect.generators.faceworld.mesh.hair import beard_density, hairline
 from transect.generators.faceworld.mesh.kernels import find_normals
@@ -101,20 +98,20 @@ class Skin:
         self, roots: Roots, direction: Points, length: Float[np.ndarray, " n"], points: int, draws: Draws,
         lift: Float[np.ndarray, " n"] | float = 0.03, fall: float = 0.0, jitter: float = 0.02,
         comb: Callable[[Points], Points] | None = None, deep: Float[np.ndarray, " n"] | float = 0.0,
-        cling: float = 0.0, pace: float = 0.0,
+        cling: float = 0.0, pace: float = 0.0, ramp: float = 5.0,
     ) -> Curves:  # fmt: skip
         """Strands that start in a direction, fall, follow the comb and stay above the skin.
 
         lift: how far above it, deep: and how much farther with each unit of length, for hair lies on hair. cling: the
         share of what is more than that by which each step of length nears the skull. pace: how much shorter the first
-        step is than the middle one, and the last one longer.
+        step is than the middle one, and the last one longer. ramp: one over the share of length on which it lifts.
         """
         at, towards, gone = roots.at.copy(), unit(direction), np.zeros(len(length))
         strands = [at]
         for share in np.linspace(1 - pace, 1 + pace, points - 1):
             step = (share * length / (points - 1))[:, None]
             gone = gone + step[:, 0]
-            room = lift * np.minimum(1, (5 + 5 * pace) * gone / length) + deep * gone
+            room = lift * np.minimum(1, ramp * (1 + pace) * gone / length) + deep * gone
             towards = towards + fall * step * _DOWN + (0 if comb is None else comb(at) * step)
             towards = unit(towards + jitter * draws.standard_normal(at.shape))
             at = at + towards * step
@@ -147,7 +144,7 @@ def locks(at: Points, count: int, draws: Draws) -> Int[np.ndarray, " n"]:
     return np.asarray(cKDTree(centers).query(at)[1])
 
 
-def clumped(grown: Grown, tight: float, draws: Draws, power: float = 1.3) -> Curves:
+def clumped(grown: Grown, tight: float | np.ndarray, draws: Draws, power: float = 1.3) -> Curves:
     """Strands drawn to the middle one of their lock, towards the tips by that share."""
     strands, lock = grown.strands, grown.lock
     count = lock.max() + 1
@@ -157,7 +154,7 @@ def clumped(grown: Grown, tight: float, draws: Draws, power: float = 1.3) -> Cur
     order = np.lexsort((away, lock))
     first = order[np.searchsorted(lock[order], np.arange(count)).clip(0, len(lock) - 1)]
     share = np.linspace(0, 1, strands.shape[1])[None, :, None] ** power
-    pull = tight * draws.uniform(0.5, 1.0, (len(lock), 1, 1)) * share
+    pull = np.reshape(tight, (-1, 1, 1)) * draws.uniform(0.5, 1.0, (len(lock), 1, 1)) * share
     return np.asarray(strands + pull * (strands[first[lock]] - strands))
 
 
@@ -182,48 +179,64 @@ def curled(
     return np.asarray(strands + size * (side * np.cos(angle)[..., None] + other * np.sin(angle)[..., None]))
 
 
-PARTING = 0.24
+PARTING = 0.30
 
 
-def long_fall(at: Points, side: Points, front: Points) -> Points:
+def long_fall(at: Points, side: Points, front: Points, own: Points) -> Points:
     """The pull on long hair: from its parting over the crown, beside the face, in to the neck, over the shoulders.
 
-    front: how much of the face's frame a strand is.
+    front: how much of the face's frame a strand is; own: how much nearer to the face than others its lock falls.
     """
     x, y, z = at[:, :1], at[:, 1:2], at[:, 2:]
     wide, out = np.abs(x), np.sign(x)
     high = np.clip((y - 1.1) / 0.6, 0, 1)
-    before = np.clip((z + 0.62) / 0.4, 0, 1) * np.clip(1.14 - wide, 0, 1) * (y < 1.70)
+    edge = 1.16 + 0.10 * np.clip(np.abs(y + 0.45) - 0.35, -0.35, 0.5) - 0.20 * own
+    before = np.clip((z + 0.62) / 0.4, 0, 1) * np.clip(edge - wide, 0, 1) * (y < 1.70)
+    before = before * np.clip((1.35 - y) / 0.5, 0.45, 1)
     below = np.clip((-0.55 - y) / 0.7, 0, 1)
     across = side * (1.2 * high * np.clip(1 - wide, 0, 1) + 4.5 * before)
-    across = across - out * (1.5 * below * np.clip(wide - 1.0, -0.1, 0.6) + 2.2 * np.clip(wide - 1.42, 0, 1))
-    framing = 2.0 * front * np.clip(0.9 - y, 0, 1) * np.clip(-0.80 - z, -0.3, 0.6)
-    forward = framing + 1.5 * np.clip(-2.8 - z, 0, 1) - 0.30 * high * (1 - front) - 1.8 * before
+    limit = 0.96 + 0.10 * own
+    across = across - out * (1.7 * below * np.clip(wide - limit, -0.1, 0.6) + 2.2 * np.clip(wide - 1.46, 0, 1))
+    framing = 2.0 * front * np.clip(0.9 - y, 0, 1) * np.clip(-0.80 + 0.20 * own - z, -0.3, 0.6)
+    forward = framing + 1.5 * np.clip(-2.8 - z, 0, 1) - 0.30 * high * (1 - front) - 1.5 * before
     return np.concatenate([across, -2.0 * (1 - high), forward], 1)
 
 
-def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float, pace: float, mess: float = 0.05) -> Grown:
+LOCKS = 170
+
+
+def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float, pace: float, mess: float = 0.09) -> Grown:
     """Hair that falls to the shoulders. body: how far it stands off the skull; mess: how blurred its parting is."""
-    roots = skin.roots(count, scalp, draws)
+
+    def dense(at: Points) -> Float[np.ndarray, " n"]:
+        """Hair leaves a parting on both sides: it needs twice as many roots there to hide the skin."""
+        ahead = np.clip(1.4 * (at[:, 1] - 0.8), 0, 1)
+        bare = np.exp(-(((at[:, 0] - PARTING) / 0.17) ** 2)) * ahead
+        return np.clip(scalp(at) * (0.62 + 0.38 * bare) + 0.6 * bare * (hairline(at) > 0.01), 0, 1)
+
+    roots = skin.roots(count, dense, draws)
     at = roots.at
-    parted = PARTING + 0.05 * np.sin(5 * at[:, 2:]) + mess * draws.standard_normal((len(at), 1))
+    parted = PARTING + 0.04 * np.sin(5 * at[:, 2:]) + mess * draws.standard_normal((len(at), 1))
     side = np.where(at[:, :1] > parted, 1.0, -1.0)
-    near = np.exp(-(((at[:, :1] - parted) / 0.14) ** 2))
-    loose = near * draws.uniform(-1.4, 0.2, (len(at), 1))
+    near = np.exp(-(((at[:, :1] - parted) / 0.11) ** 2))
+    loose = near * draws.uniform(-0.8, 0.4, (len(at), 1))
     high = np.clip((at[:, 1:2] - 0.7) / 1.0, 0, 1)
-    lock, layer = locks(at, 260, draws), draws.random(len(at)) ** 0.75
-    start = side * np.array([1.0, 0.0, -0.30]) * (0.2 + 0.7 * high) * (1 - 0.7 * near) + (1 - high) * _DOWN
+    lock = locks(at, LOCKS, draws)
+    layer = 0.4 * draws.random(LOCKS)[lock] + 0.6 * draws.random(len(at))
+    own = np.clip(draws.standard_normal((LOCKS, 1)), -1.5, 1.5)[lock] + 0.25 * draws.standard_normal((len(at), 1))
+    start = side * np.array([1.0, 0.0, -0.20]) * (0.2 + 0.7 * high) * (1 - 0.5 * near) + (1 - high) * _DOWN
     start = (
         start
         + loose * np.array([0.2, 0.0, 0.9])
-        + (0.40 + 0.35 * high * layer[:, None] + 0.2 * near) * roots.normal
-        + 0.10 * draws.standard_normal((260, 3))[lock]
+        + (0.30 + 0.30 * high * layer[:, None] * (1 - near) - 0.20 * near) * roots.normal
+        + 0.14 * draws.standard_normal((LOCKS, 3))[lock]
+        + 0.03 * draws.standard_normal(at.shape)
     )
     length = at[:, 1] + 3.25 + 0.50 * high[:, 0]
     lift = 0.02 + body * layer * (0.55 + 0.45 * high[:, 0])
     front = np.clip((at[:, 2:] + 1.5) / 0.6, 0, 1)
-    pull = lambda here: long_fall(here, side, front)  # noqa: E731
-    strands = skin.grow(roots, start, length, points, draws, lift, 1.0, 0.010, pull, 0.02 * layer, 0.6, pace)
+    pull = lambda here: long_fall(here, side, front, own)  # noqa: E731
+    strands = skin.grow(roots, start, length, points, draws, lift, 1.0, 0.012, pull, 0.02 * layer, 0.6, pace, 3.0)
     return Grown(ended(strands), roots, lock, layer)
 
 
@@ -236,42 +249,57 @@ def ended(strands: Curves) -> Curves:
     return np.asarray(np.take_along_axis(strands, number[..., None], 1))
 
 
-def off_the_face(grown: Grown, edge: float = 0.92) -> Grown:
+def off_the_face(grown: Grown, edge: float = 0.84) -> Grown:
     """Without strands that cross face or throat, up to that far from the middle of the face."""
     x, y, z = np.abs(grown.strands[..., 0]), grown.strands[..., 1], grown.strands[..., 2]
-    face = (x < edge) & (y < 0.85) & (z > -0.75)
-    throat = (x < 0.85) & (y < -1.0) & (z > -1.25)
+    face = (x < edge + 0.10 * np.clip(1 - np.abs(y), 0, 1)) & (y < 0.85) & (z > -0.75)
+    throat = (x < 0.80) & (y < -1.0) & (z > -1.25)
     return grown.take(~(face | throat).any(1))
 
 
+def flown(grown: Grown, share: float, amount: float, draws: Draws) -> Grown:
+    """A share of the strands leave their locks, each a way of its own, and lie on top: flyaways."""
+    count, points = grown.strands.shape[:2]
+    away = draws.random(count) < share
+    along = np.linspace(0, 1, points)[None, :, None]
+    bend = draws.standard_normal((2, count, 1, 3)) + np.array([0, 0.5, 0])
+    moved = amount * (bend[0] * along**0.8 + 0.6 * bend[1] * along * np.sin(5 * along + 3 * bend[0]))
+    strands = grown.strands + moved * away[:, None, None]
+    return grown._replace(strands=strands, layer=np.where(away, 1.0, grown.layer))
+
+
 def straight_hair(skin: Skin, draws: Draws) -> Grown:
-    """Long and smooth."""
-    grown = long_hair(skin, draws, 20, 7200, 0.25, 0.5)
-    strands = strayed(clumped(grown, 0.40, draws), grown.lock, 0.030, draws)
-    return off_the_face(grown._replace(strands=skin.outside(strands)))
+    """Long and smooth; its lower half moves in one slow wave."""
+    grown = long_hair(skin, draws, 20, 7200, 0.28, 0.5)
+    strands = strayed(clumped(grown, 0.55, draws), grown.lock, 0.055, draws)
+    phase = 1.2 * grown.roots.at[:, 0] + 0.7 * draws.standard_normal(LOCKS)[grown.lock]
+    grown = grown._replace(strands=curled(strands, 0.045, 2.1, phase, 2.0))
+    grown = flown(grown, 0.03, 0.10, draws)
+    return off_the_face(grown._replace(strands=skin.outside(grown.strands)))
 
 
 def wavy_hair(skin: Skin, draws: Draws) -> Grown:
     """Long, with waves that neighbors share."""
-    grown = long_hair(skin, draws, 24, 6400, 0.26, 0.45, 0.10)
-    count = grown.lock.max() + 1
-    strands = strayed(clumped(grown, 0.50, draws), grown.lock, 0.035, draws)
-    phase = 1.3 * grown.roots.at[:, 0] + 0.9 * draws.standard_normal(count)[grown.lock]
-    phase = phase + 0.22 * draws.standard_normal(len(grown.lock))
-    turns = 4.2 * np.exp(0.12 * draws.standard_normal(count))[grown.lock]
-    return off_the_face(grown._replace(strands=skin.outside(curled(strands, 0.085, turns, phase, 0.9))), 0.85)
+    grown = long_hair(skin, draws, 24, 6400, 0.32, 0.45, 0.12)
+    strands = strayed(clumped(grown, 0.60, draws), grown.lock, 0.06, draws)
+    phase = 1.3 * grown.roots.at[:, 0] + 0.8 * draws.standard_normal(LOCKS)[grown.lock]
+    phase = phase + 0.15 * draws.standard_normal(len(grown.lock))
+    turns = 4.0 * np.exp(0.14 * draws.standard_normal(LOCKS))[grown.lock]
+    grown = flown(grown._replace(strands=curled(strands, 0.115, turns, phase, 1.1)), 0.04, 0.12, draws)
+    return off_the_face(grown._replace(strands=skin.outside(grown.strands)), 0.80)
 
 
 def curly_hair(skin: Skin, draws: Draws) -> Grown:
     """Long ringlets with some loose hair between them."""
-    grown = long_hair(skin, draws, 40, 5400, 0.32, 0.3, 0.35)
-    lock = locks(grown.roots.at, 330, draws)
+    grown = long_hair(skin, draws, 40, 5400, 0.36, 0.3, 0.30)
+    lock = locks(grown.roots.at, 240, draws)
     grown = grown._replace(lock=lock)
-    strands = strayed(clumped(grown, 0.75, draws, 1.1), lock, 0.10, draws)
-    phase = draws.uniform(0, 6.3, 330)[lock] + 0.45 * draws.standard_normal(len(lock))
-    turns = 8.0 * np.exp(0.18 * draws.standard_normal(330))[lock]
-    radius = 0.095 * np.exp(0.20 * draws.standard_normal(330))[lock]
-    return off_the_face(grown._replace(strands=skin.outside(curled(strands, radius, turns, phase, 0.5))), 0.80)
+    strands = strayed(clumped(grown, 0.90, draws, 0.8), lock, 0.11, draws)
+    phase = draws.uniform(0, 6.3, 240)[lock] + 0.22 * draws.standard_normal(len(lock))
+    turns = 8.5 * np.exp(0.18 * draws.standard_normal(240))[lock]
+    radius = 0.125 * np.exp(0.20 * draws.standard_normal(240))[lock]
+    grown = flown(grown._replace(strands=curled(strands, radius, turns, phase, 0.9)), 0.04, 0.12, draws)
+    return off_the_face(grown._replace(strands=skin.outside(grown.strands)), 0.78)
 
 
 def along_skull(roots: Roots, way: Points) -> Points:
@@ -288,39 +316,44 @@ def crop(
     """Short hair along a way: so long on top and at the sides, rising so steeply; stray: how locks differ."""
     roots = skin.roots(8400, scalp, draws)
     at, normal = roots.at, roots.normal
-    high = np.clip((normal[:, 1] - 0.25) / 0.45, 0, 1) * np.clip((at[:, 1] - 0.9) / 0.3, 0, 1)
-    lock = locks(at, 700, draws)
+    high = np.clip((normal[:, 1] - 0.20) / 0.45, 0, 1) * np.clip((at[:, 1] - 0.75) / 0.35, 0, 1)
+    lock = locks(at, 420, draws)
+    layer = np.clip(0.55 * draws.random(420)[lock] + 0.45 * draws.random(len(at)), 0, 1)
     along = along_skull(roots, way(at, high[:, None]))
-    turn = 0.8 * draws.standard_normal(700)[lock] + 0.6 * draws.standard_normal(len(at))
+    turn = 0.9 * draws.standard_normal(420)[lock] + 0.5 * draws.standard_normal(len(at))
     turn = stray * turn[:, None] * (0.3 + 0.7 * high[:, None])
-    edge = np.clip(hairline(at) / 0.30 + 0.15, 0.25, 1)
-    start = along + turn * np.cross(normal, along) + normal * (0.10 + rise * high[:, None])
-    length = (sides + (top - sides) * high) * (0.50 + 0.50 * np.maximum(edge, 0.7 * high))
-    length *= 1 - 0.35 * high * np.clip((np.abs(at[:, 0]) - 0.45) / 0.4, 0, 1)
-    length *= np.exp(0.10 * draws.standard_normal(700)[lock] + 0.14 * draws.standard_normal(len(at)))
-    layer = draws.random(len(at))
-    strands = skin.grow(
-        roots, start, length, 8, draws, 0.012 + 0.06 * high * layer, fall, 0.02, None, 0.14 * layer * high, 0.8
-    )
+    edge = np.clip(hairline(at) / 0.30 + 0.10, 0.15, 1)
+    low = np.clip((at[:, 1] + 0.5) / 1.2, 0, 1)  # hair thickens upwards from the nape and the ears
+    start = along + turn * np.cross(normal, along) + normal * (0.10 + 0.25 * low[:, None] + rise * high[:, None])
+    length = (sides * (0.55 + 0.75 * low) + (top - sides) * high) * (0.40 + 0.60 * np.maximum(edge, 0.5 * high))
+    length *= 1 - 0.30 * high * np.clip((np.abs(at[:, 0]) - 0.45) / 0.4, 0, 1)
+    length *= np.exp(0.14 * draws.standard_normal(420)[lock] + 0.18 * draws.standard_normal(len(at)))
+    body = (0.03 * low + 0.09 * high) * layer * np.minimum(edge + 0.3, 1)
+    strands = skin.grow(roots, start, length, 8, draws, 0.012 + body, fall, 0.02, None, 0.16 * layer * high, 0.8)
     grown = Grown(strands, roots, lock, layer)
-    return grown._replace(strands=skin.outside(clumped(grown, 0.35, draws)))
+    strands = strayed(clumped(grown, 0.55, draws), lock, 0.25 * stray * top, draws)
+    return grown._replace(strands=skin.outside(strands))
 
 
 def from_crown(at: Points, high: Float[np.ndarray, "n 1"]) -> Points:
-    """Away from the whorl at the crown; down at the sides."""
-    return high * unit(at - CROWN) + (1 - high) * (_DOWN + np.array([0, 0, -0.35]))
+    """Away from the whorl at the crown, aside at the brow; down at the sides."""
+    aside = np.array([0.5, 0, 0]) * np.clip((at[:, 2:] + 0.9) / 0.8, 0, 1)
+    return high * (unit(at - CROWN) + aside) + (1 - high) * (_DOWN + np.array([0, 0, -0.35]))
 
 
 def from_parting(at: Points, high: Float[np.ndarray, "n 1"]) -> Points:
-    """From a parting at one side over the top, forwards a little; the sides lie back and down."""
+    """From a parting at one side over the top, forwards a little, up again at the brow; the sides lie back and down."""
     side = np.where(at[:, :1] > 0.55, 0.7, -1.0)
-    over = side * np.array([1.0, 0, 0.0]) + np.array([0, 0, 0.35]) * np.clip(at[:, 2:] + 1.0, -1, 0.8)
+    ahead = np.clip((at[:, 2:] + 0.45) / 0.4, 0, 1)
+    over = side * np.array([1.0, 0, 0.0]) + np.array([0, 0, 0.40]) * np.clip(at[:, 2:] + 1.0, -1, 0.6) * (1 - ahead)
+    over = over - np.array([0, 0, 0.5]) * ahead
     return high * over + (1 - high) * (1.0 * _DOWN + np.array([0, 0, -0.6]))
 
 
 def backwards(at: Points, high: Float[np.ndarray, "n 1"]) -> Points:
-    """Back over the top; back and down at the sides."""
-    return np.array([0, 0.12, -1.0]) + (1 - high) * 0.9 * _DOWN - 0.12 * at[:, :1] * np.array([1.0, 0, 0])
+    """Back over the top, in waves; back and down at the sides."""
+    wave = 0.22 * np.sin(5.0 * at[:, :1] + 0.6) * np.array([1.0, 0, 0])
+    return np.array([0, 0.12, -1.0]) + (1 - high) * 0.9 * _DOWN - 0.12 * at[:, :1] * np.array([1.0, 0, 0]) + wave
 
 
 def coily_hair(skin: Skin, draws: Draws) -> Grown:
@@ -334,23 +367,33 @@ def coily_hair(skin: Skin, draws: Draws) -> Grown:
     length = 0.78 * edge * np.exp(0.09 * draws.standard_normal(1500)[lock]) * (0.72 + 0.28 * layer)
     strands = skin.grow(roots, start, length, 14, draws, 0.02, 0.0, 0.045)
     grown = Grown(strands, roots, lock, layer)
-    strands = clumped(grown, 0.6, draws, 0.8)
+    strands = clumped(grown, np.clip(3 * hairline(roots.at), 0, 0.42), draws, 0.8)
     phase = draws.uniform(0, 6.3, 1500)[lock] + 0.5 * draws.standard_normal(len(lock))
-    return grown._replace(strands=skin.outside(curled(strands, 0.055, 30.0, phase, 0.10)))
+    return grown._replace(strands=skin.outside(curled(strands, 0.062, 30.0, phase, 0.08)))
 
 
 def locs(skin: Skin, draws: Draws) -> Grown:
-    """Ropes that hang from all over the head, each of strands wound around its middle."""
-    paths = off_the_face(long_hair(skin, draws, 26, 430, 0.30, 0.2, 0.30))
+    """Thin knobbly ropes that hang from all over the head and taper; strands on a rope's outer side are the light ones.
+
+    A few hairs leave each rope: without them ropes look like string.
+    """
+    paths = off_the_face(long_hair(skin, draws, 26, 520, 0.26, 0.2, 0.34))
     side, top = np.abs(paths.strands[..., 0]).max(1), paths.strands[..., 1].max(1)
-    paths = paths.take((side < 1.65) & (top < 2.12))
+    paths = paths.take((side < 1.58) & (top < 2.24))
     count = len(paths.lock)
-    middle = strayed(paths.strands, np.arange(count), 0.07, draws)
     lock = np.repeat(np.arange(count), 13)
-    phase, thick = draws.uniform(0, 6.3, len(lock)), 0.055 * np.exp(0.15 * draws.standard_normal(count))[lock]
-    wound = curled(middle[lock], thick * draws.uniform(0.7, 1.0, len(lock)), 5.0, phase, 0.12)
-    layer = 0.25 + 0.75 * draws.random(len(lock))
-    return Grown(skin.outside(wound, 0.03), paths.roots.take(lock), lock, layer)
+    middle = strayed(paths.strands, np.arange(count), 0.085, draws)[lock]
+    turn, thick = draws.uniform(0, 6.3, len(lock)), 0.050 * np.exp(0.20 * draws.standard_normal(count))[lock]
+    thick *= np.where(draws.random(len(lock)) < 0.12, 1.9, 1.0)
+    along = np.linspace(0, 1, 26)[None]
+    knobs = 1 + 0.30 * np.sin(110 * along + draws.uniform(0, 6.3, count)[lock][:, None])
+    reach = thick[:, None] * knobs * np.minimum(1, 12 * along) * (1 - 0.7 * along**3)
+    tangent, out = unit(np.gradient(middle, axis=1)), unit(middle - np.array([0, 0.2, -1.35]))
+    out = unit(out - (out * tangent).sum(2, keepdims=True) * tangent)
+    around = out * np.cos(turn)[:, None, None] + np.cross(tangent, out) * np.sin(turn)[:, None, None]
+    own = 0.25 * draws.standard_normal(count)[lock] + 0.15 * draws.standard_normal(len(lock))
+    layer = np.clip(np.clip(np.cos(turn), 0, 1) ** 1.5 + own, 0, 1)
+    return Grown(skin.outside(middle + reach[..., None] * around, 0.03), paths.roots.take(lock), lock, layer)
 
 
 def gathered_hair(skin: Skin, draws: Draws, knot: Float[np.ndarray, " 3"], points: int, count: int) -> Grown:
@@ -369,7 +412,8 @@ def gathered_hair(skin: Skin, draws: Draws, knot: Float[np.ndarray, " 3"], point
     lying = ((high < 0.16) | (far < 0.8)).all(1)
     strands = knot + (strands - knot) * (0.35 + 0.65 * np.clip(far / 0.5, 0, 1))[..., None]
     grown = Grown(strands, roots, lock, layer)
-    return grown._replace(strands=skin.outside(clumped(grown, 0.25, draws))).take(lying)
+    grown = flown(grown._replace(strands=clumped(grown, 0.40, draws)), 0.025, 0.10, draws)
+    return grown._replace(strands=skin.outside(grown.strands)).take(lying)
 
 
 def joined(drawn: Grown, more: Curves, lock: Int[np.ndarray, " m"], draws: Draws) -> Grown:
@@ -434,17 +478,24 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
         ahead = np.clip(1.15 - hairline(at) / 0.95, 0, 1) * (at[:, 2] > -1.35) * (at[:, 1] > 0.85)
         return scalp(at) * ahead * np.clip((1.02 - np.abs(at[:, 0])) / 0.45, 0, 1)
 
-    roots = skin.roots(3000, above, draws)
-    x, lock, layer = roots.at[:, :1], locks(roots.at, 200, draws), draws.random(len(roots.at))
-    aside = 0.16 * draws.standard_normal(200)[lock][:, None] + 0.12 * x - 0.18
-    start = np.array([0, 0.30, 1.0]) + aside * np.array([1.0, 0, 0]) + (0.3 + 0.3 * layer[:, None]) * roots.normal
+    roots = skin.roots(3400, above, draws)
+    x, lock, count = roots.at[:, :1], locks(roots.at, 240, draws), 240
+    layer = 0.5 * draws.random(count)[lock] + 0.5 * draws.random(len(roots.at))
+    aside = 0.12 * draws.standard_normal(count)[lock][:, None] + 0.14 * np.sin(7 * x + 1) + 0.15 * x - 0.45
+    start = np.array([0, 0.35, 1.0]) + aside * np.array([1.0, 0, 0]) + (0.3 + 0.4 * layer[:, None]) * roots.normal
     back = np.clip(0.1 - roots.at[:, 2], 0, 1.2)
-    length = roots.at[:, 1] - 0.50 + 0.75 * back + 0.30 * np.abs(x[:, 0]) ** 1.5 + 0.08 * np.sin(5 * x[:, 0])
-    length = length + 0.08 * draws.standard_normal(200)[lock] - 0.35 * draws.random(len(lock)) ** 2
-    strands = skin.grow(roots, start, length, 10, draws, 0.015 + 0.06 * layer, 2.0, 0.014, None, 0.03, 0.4)
+    length = roots.at[:, 1] - 0.16 + 0.80 * back + 0.45 * np.abs(x[:, 0] - 0.15) ** 1.5 + 0.07 * np.sin(9 * x[:, 0])
+    length = length + 0.08 * draws.standard_normal(count)[lock] - 0.50 * draws.random(len(lock)) ** 1.5
+    room = np.clip(1 + 0.8 * x, 0.1, 1)
+    sweep = lambda at: -1.2 * room * np.clip(1.35 - at[:, 1:2], 0, 0.8) * np.array([1.0, 0, 0])  # noqa: E731
+    strands = skin.grow(
+        roots, start, np.maximum(length, 0.25), 10, draws, 0.015 + 0.07 * layer, 1.5, 0.02, sweep, 0.03, 1.0, 0.4
+    )
     grown = Grown(strands, roots, lock, layer)
-    grown = grown._replace(strands=skin.outside(strayed(clumped(grown, 0.40, draws), lock, 0.03, draws)))
-    return grown.take(np.abs(grown.strands[..., 0]).max(1) < 1.08)
+    grown = grown._replace(strands=strayed(clumped(grown, 0.55, draws, 1.6), lock, 0.035, draws))
+    grown = flown(grown, 0.06, 0.08, draws)
+    grown = grown._replace(strands=skin.outside(grown.strands))
+    return grown.take(np.abs(grown.strands[..., 0]).max(1) < 1.18)
 
 
 _BROW_X = [0.15, 0.20, 0.30, 0.40, 0.50, 0.60, 0.70, 0.80, 0.88, 0.94]
@@ -465,24 +516,25 @@ def brows(skin: Skin, draws: Draws) -> Grown:
     def off(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
         thick = np.interp(
-            x, [0.23, 0.27, 0.32, 0.40, 0.55, 0.75, 0.92], [0.030, 0.056, 0.070, 0.075, 0.068, 0.046, 0.010]
+            x, [0.23, 0.27, 0.32, 0.40, 0.55, 0.75, 0.92], [0.040, 0.060, 0.074, 0.083, 0.077, 0.054, 0.016]
         )
         return np.asarray((at[:, 1] - brow_line(x)) / thick)
 
     def dense(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
-        along = np.interp(x, [0.24, 0.30, 0.38, 0.65, 0.80, 0.92], [0.30, 0.90, 1.0, 0.85, 0.65, 0.15])
-        return np.clip(np.exp(-1.6 * off(at) ** 2) - 0.08, 0, 1) * along * (at[:, 2] > -0.9) * (x > 0.24) * (x < 0.92)
+        along = np.interp(x, [0.24, 0.30, 0.38, 0.65, 0.80, 0.92], [0.34, 0.90, 1.0, 0.80, 0.60, 0.16])
+        across = np.clip(np.exp(-1.5 * off(at) ** 2) - 0.06, 0, 1) ** 0.8
+        return across * along * (at[:, 2] > -0.9) * (x > 0.24) * (x < 0.92)
 
-    roots = skin.roots(1400, dense, draws)
+    roots = skin.roots(2000, dense, draws)
     side, x = np.sign(roots.at[:, :1]), np.abs(roots.at[:, :1])
     upright = 1 - np.clip((x - 0.26) / 0.22, 0, 1)
     rise = (brow_line(x + 0.08) - brow_line(x)) / 0.08
     start = side * np.array([1, 0, -0.25]) * (1 - 0.75 * upright) + np.array([0, 1.0, 0]) * (0.55 * upright + rise)
     start = start - np.array([0, 0.38, 0]) * np.clip(off(roots.at), -1, 1)[:, None] * (1 - upright)
-    start = start + 0.13 * draws.standard_normal(roots.at.shape) + 0.22 * roots.normal
-    length = np.interp(x[:, 0], [0.24, 0.5, 0.75, 0.92], [0.085, 0.13, 0.10, 0.06])
-    length *= np.exp(0.2 * draws.standard_normal(len(x)))
+    start = start + 0.14 * draws.standard_normal(roots.at.shape) + 0.22 * roots.normal
+    length = np.interp(x[:, 0], [0.24, 0.5, 0.75, 0.92], [0.075, 0.115, 0.09, 0.055])
+    length *= np.exp(0.28 * draws.standard_normal(len(x)))
     strands = skin.grow(roots, start, length, 4, draws, 0.006, 0.0, 0.02)
     return Grown(strands, roots, np.arange(len(x)), draws.random(len(x)))
 
@@ -498,14 +550,14 @@ def beard(skin: Skin, draws: Draws) -> Grown:
     down = np.array([0, -1.0, 0.10]) - 0.30 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.3)
     aside = np.array([0.9, 0, 0]) * np.clip(x / 0.15, -1, 1) + np.array([0, -1.0, 0.0])
     start = np.where(mustache, aside, down) + (0.25 - 0.1 * mustache) * roots.normal
-    start = start + 0.10 * draws.standard_normal((500, 3))[lock] + 0.09 * draws.standard_normal(at.shape)
+    start = start + 0.17 * draws.standard_normal((500, 3))[lock] + 0.12 * draws.standard_normal(at.shape)
     low = np.clip(0.38 + (-0.85 - at[:, 1]) * 0.60, 0.18, 1.0)
     low *= 1 - 0.10 * np.clip((np.abs(x[:, 0]) - 0.30) / 0.5, 0, 1)
-    length = 0.34 * np.where(mustache[:, 0], 0.36, low) * np.exp(0.16 * draws.standard_normal(len(at)))
+    length = 0.24 * np.where(mustache[:, 0], 0.46, low) * np.exp(0.22 * draws.standard_normal(len(at)))
     length *= np.clip(0.30 + beard_density(at), 0.4, 1)
     strands = skin.grow(roots, start, length, 6, draws, 0.012, 0.8, 0.03)
     grown = Grown(strands, roots, lock, draws.random(len(at)))
-    strands = curled(clumped(grown, 0.25, draws), 0.010, 11.0, draws.uniform(0, 6.3, 500)[lock], 0.2)
+    strands = curled(clumped(grown, 0.40, draws), 0.018, 13.0, draws.uniform(0, 6.3, 500)[lock], 0.3)
     return grown._replace(strands=skin.outside(strands, 0.008))
 
 
@@ -527,22 +579,36 @@ def lashes(skin: Skin, draws: Draws) -> Grown:
     least = np.array([far[bins == k].min() if (bins == k).any() else np.inf for k in range(50)])
     near = np.flatnonzero(far < least[bins] + 0.018)
     upper = away[near, 1] > 0
-    near = np.concatenate([near[upper][:190], near[~upper][:70]])
+    near = np.concatenate([near[upper][:230], near[~upper][:60]])
     roots = Roots(at[near], unit(away[near]), skin.lashes[chosen[near]], weights[near])
     upper = (away[near, 1] > 0)[:, None]
-    start = unit(away[near]) * np.array([0.9, 0.55, 1.0]) + np.where(upper, 0.25, -0.25) * np.array([0, 1.0, 0])
-    start = start + 0.10 * draws.standard_normal(start.shape)
-    bend = np.where(upper, 0.55, 0.1) * np.array([0, 1.0, 0])
-    outer = 0.75 + 0.45 * np.clip(np.abs(roots.at[:, 0]) - 0.4, -0.3, 0.4) / 0.4
-    length = np.where(upper[:, 0], 0.075, 0.032) * outer * np.exp(0.15 * draws.standard_normal(len(near)))
-    share = np.linspace(0, 1, 4)[None, :, None]
+    aside = np.abs(roots.at[:, :1]) - 0.5  # they fan out from the middle of the eye, most at its outer corner
+    fan = side[near] * np.array([1.0, 0, 0]) * np.clip(1.5 * aside + 0.12, -0.30, 0.55)
+    start = np.where(upper, 0.10, -0.45) * np.array([0, 1.0, 0]) + np.array([0, 0, 0.9]) + fan
+    start = start + 0.09 * draws.standard_normal(start.shape)
+    bend = np.where(upper, 0.50, 0.05) * np.array([0, 1.0, 0]) + 0.35 * fan
+    outer = 0.85 + 0.40 * np.clip(aside[:, 0] + 0.1, -0.2, 0.3) / 0.3
+    length = np.where(upper[:, 0], 0.070, 0.044) * outer * np.exp(0.22 * draws.standard_normal(len(near)))
+    share = np.linspace(0, 1, 5)[None, :, None]
     strands = roots.at[:, None] + length[:, None, None] * (unit(start)[:, None] * share + bend[:, None] * share**2)
-    return Grown(strands, roots, np.arange(len(near)), np.ones(len(near)))
+    return Grown(strands, roots, np.arange(len(near)), np.where(upper[:, 0], 0.6, 3.0))
+
+
+def rim(grown: Grown) -> Float[np.ndarray, " n"]:
+    """How far from the middle of its lock a strand grows, from 0 to 1 at the lock's rim: locks are round."""
+    lock, count = grown.lock, grown.lock.max() + 1
+    held = np.maximum(np.bincount(lock, minlength=count), 1)
+    middle = np.stack([np.bincount(lock, grown.roots.at[:, k], count) / held for k in range(3)], 1)
+    away = np.linalg.norm(grown.roots.at - middle[lock], axis=1)
+    most = np.zeros(count)
+    np.maximum.at(most, lock, away)
+    return np.asarray(away / (most[lock] + 1e-6))
 
 
 def shades(grown: Grown, draws: Draws) -> np.ndarray:
     """The logarithm of each strand's pigment over that of all: its own, its lock's, darker deep down; 100 for 1."""
-    own = 0.10 * draws.standard_normal(len(grown.lock)) + 0.12 * draws.standard_normal(grown.lock.max() + 1)[grown.lock]
+    own = 0.10 * draws.standard_normal(len(grown.lock)) + 0.15 * draws.standard_normal(grown.lock.max() + 1)[grown.lock]
+    own = own + 0.10 - 0.40 * rim(grown) ** 2
     return np.clip(np.rint(100 * (own + 0.5 * (grown.layer**0.7 - 0.6))), -127, 127).astype(np.int8)
 
 
@@ -557,6 +623,8 @@ def mixed(grown: Grown, draws: Draws) -> Int[np.ndarray, " n"]:
     flat = grown.strands.reshape(-1, 3)
     bare = (hairline(flat) < 0.05) & (flat[:, 2] > -0.60) & (flat[:, 1] > 0.5)
     shown = (hairline(grown.roots.at) < 0.2) | bare.reshape(grown.strands.shape[:2]).any(1)
+    high = grown.strands[..., 1].max(1)
+    shown |= high > np.quantile(high, 0.97)
     deep[np.argsort(grown.layer + shown, kind="stable")[: -(-len(order) // EVERY)]] = True
     found = np.empty_like(order)
     first = np.arange(len(order)) % EVERY == 0
@@ -587,9 +655,9 @@ def grooms(held: Held, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """Arrays of the file for all grooms, or for these."""
     skin = Skin(held)
     growers: dict[str, Callable[[Draws], Grown]] = {
-        "textured": lambda d: crop(skin, d, from_crown, 0.52, 0.17, 0.55, 0.45),
-        "parted": lambda d: crop(skin, d, from_parting, 0.90, 0.22, 0.42, 0.14, 1.1),
-        "slicked": lambda d: crop(skin, d, backwards, 0.90, 0.26, 0.22, 0.08, 0.2),
+        "textured": lambda d: crop(skin, d, from_crown, 0.62, 0.24, 0.50, 0.45),
+        "parted": lambda d: crop(skin, d, from_parting, 0.95, 0.28, 0.55, 0.22, 0.9),
+        "slicked": lambda d: crop(skin, d, backwards, 0.90, 0.30, 0.40, 0.14, 0.2),
         "coily": lambda d: coily_hair(skin, d), "locs": lambda d: locs(skin, d), "curly": lambda d: curly_hair(skin, d),
         "wavy": lambda d: wavy_hair(skin, d), "straight": lambda d: straight_hair(skin, d),
         "ponytail": lambda d: ponytail(skin, d), "braid": lambda d: braid(skin, d),
@@ -605,191 +673,12 @@ def grooms(held: Held, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
     return found
 
 
-def farthest(
-    origin: Float[np.ndarray, " 3"], towards: Points, corners: Float[np.ndarray, "f 3 3"]
-) -> Float[np.ndarray, " n"]:
-    """Distance of each ray's last hit of some triangles, 0 without one (Möller & Trumbore 1997)."""
-    first, second, start = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], origin - corners[:, 0]
-    cross = np.cross(start, first)
-    reach = np.zeros(len(towards))
-    for i, ray in enumerate(towards):
-        other = np.cross(ray, second)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scale = 1 / (first * other).sum(1)
-            u, v = (start * other).sum(1) * scale, (cross @ ray) * scale
-            far = (second * cross).sum(1) * scale
-        hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (far > 0)
-        reach[i] = far[hit].max() if hit.any() else 0.0
-    return reach
-
-
-_ROUND = 144
-_TURN = np.arange(_ROUND) / _ROUND * 2 * np.pi + 0.5 * np.pi / _ROUND
-"""Azimuths of a hat's columns from the front; no ray runs along the mesh's own middle."""
-Sheet: TypeAlias = tuple[Float[np.ndarray, "r c 3"], Float[np.ndarray, "r c"], bool]
-
-
-def crown(
-    skin: Skin, rim: tuple[float, float, float], thick: float, tall: float, rows: int = 22
-) -> Float[np.ndarray, "r c 3"]:
-    """A cap over the skull from its rim to the top; rim: its elevation in front, at the sides and behind."""
-    origin = np.array([0.0, 0.35, -1.4])
-    front, side, back = rim
-    ahead = np.cos(_TURN)
-    low = side + np.where(ahead > 0, front - side, back - side) * np.abs(ahead) ** 1.6
-    share = np.linspace(0, 1, rows)[:, None]
-    raise_ = low + (np.pi / 2 - low) * share
-    towards = np.stack([np.cos(raise_) * np.sin(_TURN), np.sin(raise_), np.cos(raise_) * np.cos(_TURN)], -1)
-    skull = skin.points[skin.faces[~skin.ears[skin.faces].any(1)]]
-    reach = farthest(origin, towards.reshape(-1, 3), skull).reshape(towards.shape[:2])
-    reach = gaussian_filter(reach, (1.6, 6.0), mode=("nearest", "wrap"))
-    reach += thick * np.minimum(1, 0.45 + 4 * share) + tall * np.sin(share * np.pi / 2) ** 2
-    return np.asarray(origin + reach[..., None] * towards)
-
-
-def beanie(skin: Skin) -> list[Sheet]:
-    """Ribbed knitwear with a cuff that is turned up."""
-    knit = crown(skin, (0.30, 0.04, -0.16), 0.13, 0.16, 30)
-    middle = np.array([0.0, 0.35, -1.4])
-    share = np.linspace(0, 1, 30)[:, None]
-    ribs = np.cos(48 * _TURN)[None] * (1 - share) ** 0.4
-    cuff = 0.075 * np.clip((0.27 - share) / 0.03, 0, 1)
-    edge = np.exp(-(((share - 0.285) / 0.03) ** 2)) + np.exp(-((share / 0.02) ** 2))
-    out = 1 + (cuff + 0.016 * ribs)[..., None] / np.linalg.norm(knit - middle, axis=2, keepdims=True)
-    tint = (0.90 + 0.16 * ribs - 0.30 * edge) * np.ones_like(ribs)
-    return [(middle + (knit - middle) * out, tint, False)]
-
-
-def cap(skin: Skin) -> list[Sheet]:
-    """A cap of six panels with a curved peak, a button and rows of stitches."""
-    dome = crown(skin, (0.26, 0.03, -0.12), 0.17, 0.0, 30)
-    share = np.linspace(0, 1, 30)[:, None]
-    ahead = np.clip(np.cos(_TURN), 0, 1)[None] ** 2
-    dome = dome + (0.10 * ahead * np.sin(share * np.pi) ** 0.8)[..., None] * np.array([0, 0.45, 0.85])
-    away = np.abs((_TURN + np.pi / 6) % (np.pi / 3) - np.pi / 6)[None] * np.cos(share * np.pi / 2)
-    seams = np.exp(-((away / 0.02) ** 2)) + 0.5 * np.exp(-(((away - 0.065) / 0.015) ** 2))
-    dome = dome - (0.02 * np.exp(-((away / 0.03) ** 2)))[..., None] * unit(dome - np.array([0, 0.35, -1.4]))
-    tint = 1 - 0.35 * np.clip(seams, 0, 1) * (share < 0.97) - 0.25 * np.exp(-(((share - 0.06) / 0.012) ** 2))
-    tint = np.where(share > 0.955, 0.75, tint) * (1 - 0.15 * np.exp(-((share / 0.02) ** 2)))
-    edge, across = dome[0], dome[0][:, 0]
-    long = 1.05 * np.clip((np.cos(_TURN) - 0.50) / 0.50, 0, 1) ** 0.45
-    step = np.linspace(0, 1, 19)[:, None, None]
-    out = unit(np.stack([0.28 * across, -0.22 * np.ones_like(across), np.ones_like(across)], 1))
-    bent = np.stack([0 * across, -0.34 * (across / 0.9) ** 2 - 0.10, 0 * across], 1)
-    peak = edge + step * long[:, None] * out + step**1.5 * (long > 0)[:, None] * long[:, None] * bent
-    rows = np.exp(-((((step[..., 0] * 6) % 1 - 0.5) / 0.14) ** 2)) * (step[..., 0] > 0.12)
-    stitched = 0.95 - 0.16 * rows * np.ones((1, _ROUND)) - 0.25 * (step[..., 0] > 0.97)
-    return [(dome, tint, False), (peak, stitched, True)]
-
-
-def felt_hat(skin: Skin) -> list[Sheet]:
-    """A hat of felt: walls that taper, a pinched crease along the top, a ribbon, a brim that dips in front."""
-    base = crown(skin, (0.27, 0.10, -0.06), 0.42, 0.0)[0]
-    base = gaussian_filter(base, (4.0, 0), mode="wrap")
-    middle, top = np.array([0.0, 0.0, -1.30]), 1.97
-    flat = (base - middle) * np.array([1.0, 0, 1.0])
-    pinch = 0.09 * np.exp(-(((np.abs(np.sin(_TURN)) - 0.55) / 0.25) ** 2)) * (np.cos(_TURN) > 0)
-    rows, tints = [], []
-    for share in np.linspace(0, 1, 26):
-        height = base[:, 1] + (top - base[:, 1]) * share - 0.06 * (share == 0)
-        inward = 1 - 0.17 * share**1.5 - pinch * share - 0.03 * np.clip((share - 0.85) / 0.15, 0, 1) ** 2
-        inward = inward + 0.02 * (share < 0.26)
-        rows.append(middle + flat * inward[:, None] + height[:, None] * np.array([0, 1.0, 0]))
-        tints.append(np.full(_ROUND, (0.30 if 0.01 < share < 0.25 else 0.20) if share < 0.26 else 1.0))
-    for share in np.linspace(0.06, 1, 12):
-        ring = flat * (0.80 - pinch)[:, None] * (1 - share)
-        crease = 0.14 * np.exp(-((ring[:, 0] / 0.24) ** 2)) * min(1, 2.5 * share)
-        height = top + 0.09 * np.sqrt(1 - (1 - share) ** 2) - crease
-        rows.append(middle + ring + height[:, None] * np.array([0, 1.0, 0]))
-        tints.append(np.ones(_ROUND) - 0.3 * crease)
-    step = np.concatenate([[-0.34, -0.04], np.linspace(0, 1, 12)])[:, None, None]  # from inside the skull
-    rise = 0.22 * np.abs(np.sin(_TURN)) ** 2 - 0.20 * np.clip(np.cos(_TURN), 0, 1) + 0.02 * np.sin(3 * _TURN + 1)
-    out = np.clip(step, 0, 1)
-    ring = base + (0.66 * out + np.minimum(step, 0)) * unit(flat) + out**1.7 * rise[:, None] * np.array([0, 1.0, 0])
-    bound = 0.95 - 0.35 * (step[..., 0] > 0.94) * np.ones((1, _ROUND)) - 0.5 * (step[..., 0] < 0)
-    return [(np.stack(rows), np.stack(tints), False), (ring, bound, True)]
-
-
-def draped(origin: Float[np.ndarray, " 3"], towards: Float[np.ndarray, "r c 3"]) -> Float[np.ndarray, "r c"]:
-    """How far rays stay inside of a scarf that hangs from chin and skull to the shoulders."""
-    far = np.linspace(0.2, 4.2, 81)
-    at = origin + far[:, None, None, None] * towards
-    x, y, z = at[..., 0], at[..., 1], at[..., 2] + 1.3
-    heights = [-4.6, -3.4, -2.6, -2.0, -1.5, -0.4, 0.6, 1.5]
-    wide = np.interp(y, heights, [2.3, 1.95, 1.65, 1.45, 1.42, 1.52, 1.10, 0.6])
-    ahead = np.interp(y, heights, [2.0, 1.95, 1.75, 1.50, 1.42, 1.2, 1.0, 0.6])
-    behind = np.interp(y, heights, [2.0, 1.75, 1.55, 1.35, 1.25, 1.4, 1.5, 0.9])
-    inside = (x / wide) ** 2 + (z / np.where(z > 0, ahead, behind)) ** 2 < 1
-    inside &= (y < 1.6) & (y > -3.6)
-    return np.where(inside, far[:, None, None], 0.0).max(0)
-
-
-def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: float, folds: float) -> list[Sheet]:
-    """Cloth around head and neck; opening: angles from the front at its top, sides and bottom, in degrees."""
-    origin = np.array([0.0, 0.05, -1.3])
-    top, side, bottom = np.radians(opening)
-    high = np.cos(_TURN)
-    start = side + np.where(high > 0, top - side, bottom - side) * high**2
-    share = np.linspace(0, 1, 44)[:, None]
-    angle = start + (0.97 * np.pi - start) * share**1.4
-    towards = np.stack([np.sin(angle) * np.sin(_TURN), np.sin(angle) * high, np.cos(angle)], -1)
-    head = skin.faces[~skin.ears[skin.faces].any(1) & (skin.points[skin.faces][..., 1].min(1) > -2.0)]
-    reach = farthest(origin, towards.reshape(-1, 3), skin.points[head]).reshape(angle.shape)
-    reach = np.maximum(reach, draped(origin, towards))
-    smooth = gaussian_filter(reach, (1.5, 4.0), mode=("nearest", "wrap"))
-    reach = np.maximum(smooth, reach * 0.97) + edge + (thick - edge) * np.minimum(1, 5 * share)
-    reach = gaussian_filter(reach, (0.8, 3.0), mode=("nearest", "wrap"))
-    low, side = np.clip(0.25 - high, 0, 1), np.abs(_TURN - np.pi)
-    around = (1 - np.abs(np.sin(8 * angle + 1.2 * side))) ** 2 + 0.7 * (
-        1 - np.abs(np.sin(13 * angle - 1.7 * side + 1))
-    ) ** 2
-    along = np.sin(5 * side + 6.5 * angle) + 0.6 * np.sin(9 * side - 4 * angle + 1)
-    wave = (0.10 + low) * (0.8 * around + 0.6 * along) + 0.25 * along * np.clip(1 - np.abs(high), 0, 1)
-    band, seam = np.clip((0.045 - share) / 0.01, 0, 1), np.exp(-(((share - 0.06) / 0.010) ** 2))
-    tint = 1 + 0.34 * (wave - 0.3) - 0.28 * seam - 0.10 * np.exp(-((share / 0.012) ** 2))
-    reach = reach + folds * wave * np.clip((share - 0.02) / 0.2, 0, 1) + 0.02 * band
-    return [(origin + reach[..., None] * towards, tint, True)]
-
-
-def worn_meshes(held: Held) -> dict[str, np.ndarray]:
-    """Hats and clothes as arrays of the file: points, faces, anchors and tint of each."""
-    skin = Skin(held)
-    hats = {
-        "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
-        "hood": wrap(skin, (38, 49, 59), 0.16, 0.30, 0.07), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.11, 0.09),
-    }  # fmt: skip
-    sheets = {name: [(*sheet, True) for sheet in parts] for name, parts in hats.items()}
-    sheets |= clothes(Body(farthest, skin.points, skin.faces))
-    found: dict[str, np.ndarray] = {}
-    for name, parts in sheets.items():
-        points, faces, tint = [], [], []
-        for sheet, shade, both, closed in parts:
-            flat, grid = sheet.reshape(-1, 3), sheet_faces(*sheet.shape[:2], closed)
-            corners = flat[grid]
-            normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-            grid = grid[np.linalg.norm(normal, axis=1) > 1e-5]
-            middle = np.array([0, 0.35 if name in hats else -3.9, -1.4])
-            outward = (normal * (corners[:, 0] - middle)).sum() > 0
-            grid = grid if outward else grid[:, ::-1]
-            # Both sides of a sheet have points of their own, for a normal each.
-            for side in (grid, grid[:, ::-1]) if both else (grid,):
-                faces.append(side + sum(len(part) for part in points))
-                points.append(flat)
-                inner = 0.55 if side is not grid and name in hats else 1.0
-                tint.append(np.broadcast_to(inner * shade, sheet.shape[:2]).ravel())
-        found |= stored_mesh(skin, name, np.concatenate(points), np.concatenate(faces), np.concatenate(tint))
-    for name, mask in face_masks(held, skin.points[skin.used]).items():
-        found |= stored_mesh(skin, name, *mask)
-    return found
-
-
 def main() -> None:
     """Grows all anew in the file, or the grooms that are named."""
     names = sys.argv[1:]
     with np.load(FACTS / FILE, allow_pickle=False) as archive:
-        held = {name: archive[name] for name in archive.files if names or not name.startswith(("groom_", "worn_"))}
-    made = {} if names else worn_meshes(held)
-    np.savez_compressed(FACTS / FILE, **{**held, **made, **grooms(held, names)})
+        held = {name: archive[name] for name in archive.files if names or not name.startswith("groom_")}
+    np.savez_compressed(FACTS / FILE, **{**held, **grooms(held, names)})
 
 
 if __name__ == "__main__":

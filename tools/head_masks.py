@@ -1,4 +1,4 @@
-"""Masks over nose and mouth laid on the mean head, which tools/head_grooms.py stores with hats and clothes."""
+"""Masks over nose and mouth laid on the mean head, which tools/head_hats.py stores with hats and clothes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
+from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter, maximum_filter
 from scipy.spatial import cKDTree
 
-from transect.generators.faceworld.mesh.worn import EAR_TOPS, LOBES, MASK_ACROSS, MASK_DOWN, through, tube
+from transect.generators.faceworld.mesh.worn import EAR_TOPS, LOBES, MASK_ACROSS, MASK_DOWN, tube
 
 Held: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Float[np.ndarray, "n 3"]
@@ -53,7 +54,11 @@ def _cloth(held: Held, kind: str, skin: Points) -> tuple[Float[np.ndarray, "c 3"
     for sign, edge, low in ((-1.0, marks[1], marks[5]), (1.0, marks[15], marks[11])):
         top, bottom = edge + 0.34 * (marks[33] - edge), low + 0.22 * (marks[57] - low)
         side, columns = top + share[:, None] * (bottom - top), turn * sign >= 0
-        bent = np.abs(turn[columns])[:, None] ** np.array([1.0, 1.2, 2.0])
+        # The lower edge lies around the chin, the upper one goes straight down from the nose.
+        bent = (
+            np.abs(turn[columns])[None, :, None]
+            ** np.stack([0 * share + 1, 1.2 + 0.9 * share**3, 0 * share + 2], 1)[:, None]
+        )
         grid[:, columns] = center[:, None] + (side - center)[:, None] * bent
     under = cKDTree(_flat(skin)).query(_flat(grid.reshape(-1, 3)), 12)[1]
     cloth = _before_skin(grid.reshape(-1, 3), skin[under])
@@ -62,22 +67,31 @@ def _cloth(held: Held, kind: str, skin: Points) -> tuple[Float[np.ndarray, "c 3"
     away = grid - _AXIS
     away[..., 1] = 0
     away /= np.linalg.norm(away, axis=2, keepdims=True)
-    raised, tint = _folds(kind, share[:, None], np.abs(turn))
+    raised, tint = _folds(kind, share[:, None], turn)
     grid += away * raised[..., None]
     return _before_skin(cloth, skin[under]), tint.ravel()
 
 
 def _folds(
-    kind: str, share: Float[np.ndarray, "d 1"], side: Float[np.ndarray, " a"]
+    kind: str, share: Float[np.ndarray, "d 1"], turn: Float[np.ndarray, " a"]
 ) -> tuple[Float[np.ndarray, "d a"], Float[np.ndarray, "d a"]]:
-    """How far pleats or a seam raise the cloth, and how light it is: hems, pleats and seams are darker."""
+    """How far pleats, a nose's wire, gathers or a seam raise the cloth, and how light it is: hems, pleats and seams are
+    darker.
+    """
+    side = np.abs(turn)
     hem = np.exp(-(((np.minimum(share, 1 - share) - 0.045) / 0.012) ** 2)) + np.exp(-(((1 - side - 0.06) / 0.02) ** 2))
     light = 1 - 0.15 * np.clip(hem, 0, 1)
+    gathers = np.clip((side - 0.5) / 0.5, 0, 1) ** 2 * np.sin(31 * share + 4 * side + turn)
+    ripple = np.sin(4.7 * turn + 8 * share + 0.7) + 0.7 * np.sin(9.1 * turn - 7 * share + 2)
+    raised, light = 0.016 * gathers + 0.012 * ripple * (1 - side**4), light * (1 + 0.05 * gathers + 0.02 * ripple)
     if kind == "surgical":
         pleat = np.clip((share - 0.28) / 0.15, 0, 3)
         below = (pleat > 0.5) * np.clip(1 - 5 * (pleat % 1), 0, 1)
-        return 0.05 * (pleat % 1) * (1 - side**6), light * (1 - 0.22 * below)
-    raised = 0.06 * np.clip(1 - 4 * side, 0, 1) * np.sin(np.pi * share)
+        along = np.clip((0.45 - side) / 0.06, 0, 1)
+        wire, under = (along * np.exp(-(((share - at) / 0.018) ** 2)) for at in (0.085, 0.12))
+        raised = raised + 0.05 * (pleat % 1) * (1 - side**6) + 0.025 * wire
+        return raised, light * (1 - 0.24 * below) * (1 + 0.05 * wire - 0.12 * under)
+    raised = raised + 0.06 * np.clip(1 - 4 * side, 0, 1) * np.sin(np.pi * share)
     return raised, light * (1 - 0.25 * np.exp(-((side / 0.05) ** 2)))
 
 
@@ -89,12 +103,15 @@ def _loop(skin: Points, start: Float[np.ndarray, " 3"], number: int, high: bool)
     """A thread from the cloth's edge, off the skin, to behind the ear."""
     side, ear = 1 - 2 * number, skin[cKDTree(skin).query((EAR_TOPS if high else LOBES)[number])[1]]
     between = (start + ear) / 2 + np.array([0.10 * side, 0, 0.08])
-    path = through(np.stack([start, between, ear, ear + np.array([-0.06 * side, 0, -0.12])]))
+    behind = ear + np.array([-0.06 * side, 0, -0.14])
+    bend = CubicSpline([0, 0.5, 1, 1.25], np.stack([start, between, ear, behind]))
+    path = bend(np.linspace(0, 1.25, 24))
     under = cKDTree(_flat(skin)).query(_flat(path), 4)[1]
     off = _around(path)[:, 2] - _around(skin)[under, 2].max(1)
-    before = np.clip(np.arange(len(path), 0, -1)[:, None] / 8 - 0.5, 0, 1)  # of the ear
-    path += before * (path - _AXIS) * np.array([1, 0, 1]) * np.clip(0.03 - off, 0, None)[:, None]
-    return tube(path, np.array([0.014, 0.014]), False)
+    before = np.clip(np.arange(len(path), 0, -1)[:, None] / 12 - 0.5, 0, 1)  # of the ear
+    short = gaussian_filter(maximum_filter(np.clip(0.03 - off, 0, None), 5), 2.0, mode="nearest")
+    path += before * (path - _AXIS) * np.array([1, 0, 1]) * short[:, None]
+    return tube(path, np.array([0.012, 0.012]), False)
 
 
 def _around(points: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n 3"]:

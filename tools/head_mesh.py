@@ -9,15 +9,18 @@ Suominen, all under CC0 1.0. Lengths are distances between the eyes; x to the vi
 from __future__ import annotations
 
 import gzip
+import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from PIL import Image
+from scipy.spatial import cKDTree
 
-from tools.head_grooms import FACTS, grooms, worn_meshes
+from tools.head_grooms import FACTS, grooms
+from tools.head_hats import worn_meshes
 from tools.head_landmarks import landmark_anchors
 from transect.generators.faceworld.mesh.asset import FILE
 from transect.generators.faceworld.mesh.kernels import find_normals, rasterize
@@ -36,6 +39,9 @@ FOLDERS = ("head", "nose", "mouth", "eyes", "cheek", "chin", "forehead", "ears",
 MAPS = ("lips", "ears", "eyelids", "inside-mouth")
 _DIRECTIONS = 256
 _SIDE = 320
+_FLIP = np.array([-1.0, 1, 1])
+_REACH, _GUM = 0.13, -1.25
+"""How far around itself a tooth follows the skin; below this height lower teeth are never seen."""
 
 
 class Base(NamedTuple):
@@ -177,6 +183,53 @@ def packed(values: Float[np.ndarray, ...]) -> dict[str, np.ndarray]:
     return {"values": whole, "scale": scale.astype(np.float32)}
 
 
+def even(units: dict[str, Float[np.ndarray, "n 3"]], points: Float[np.ndarray, "n 3"]) -> dict[str, np.ndarray]:
+    """Movements that are the same on both sides: the source's smile is a twentieth larger on the person's left."""
+    twin, flip = cKDTree(points).query(points * _FLIP)[1], {"Left": "Right", "Right": "Left"}
+    other = {name: re.sub("Left|Right", lambda found: flip[found[0]], name) for name in units}
+    return {name: (field + units[other[name]][twin] * _FLIP) / 2 for name, field in units.items()}
+
+
+def filled_cheeks(points: Float[np.ndarray, "n 3"], skin: Bool[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+    """What a smile gathers above the fold from nose to mouth: the cheek's fat comes forward, the fold stays behind."""
+    side, up = np.abs(points[:, 0]), points[:, 1]
+    beyond = 0.92 * (side - 0.30 + 0.42 * (up + 0.72))
+    step = np.clip((beyond + 0.01) / 0.09, 0, 1)
+    amount = step**2 * (3 - 2 * step) * np.exp(-((np.maximum(beyond - 0.12, 0) / 0.24) ** 2))
+    amount *= np.exp(-(((up + 0.68) / 0.27) ** 2)) * (skin & (points[:, 2] > -0.5))
+    ways = np.stack([0.04 * np.sign(points[:, 0]), np.full_like(up, 0.04), np.full_like(up, 0.16)], 1)
+    return np.asarray(amount[:, None] * ways)
+
+
+def behind_lips(
+    points: Float[np.ndarray, "n 3"],
+    jaw: Float[np.ndarray, "n 3"],
+    inside: Float[np.ndarray, " n"],
+    skin: Bool[np.ndarray, " n"],
+) -> Float[np.ndarray, "n n"]:
+    """What turns displacements into those with which teeth, tongue and the mouth's lining follow lips and chin.
+
+    The shapes move the skin alone, so that teeth would come through a chin that is shortened or drawn back.
+    jaw: what goes down with the jaw, which follows lower lip and chin. inside: 1 for teeth and tongue, share
+    of the lining for skin.
+    """
+    points = np.concatenate([points, np.linalg.norm(jaw, axis=1, keepdims=True)], 1)
+    front = np.flatnonzero(skin & (inside < 0.5) & (np.abs(points[:, 0]) < 0.9) & (points[:, 1] < -0.87)
+                           & (points[:, 1] > -2.1) & (points[:, 2] > -0.7))  # fmt: skip
+    found = np.eye(len(points))
+    for row in np.flatnonzero(inside > 0.5):
+        squared = ((points[front] - points[row]) ** 2).sum(1)
+        near = squared.min()
+        weights = np.exp((near - squared) / (_REACH**2 + 0.1 * near))
+        share = 1.0
+        if skin[row]:  # the lining goes on from the lips, and the palate and the throat stay
+            share -= np.exp(-near / 0.08**2)
+            share *= np.clip(-10 * points[row, 1] - 8, 0, 1) * np.clip(5 * points[row, 2] + 3.5, 0, 1)
+        found[row] *= 1 - share
+        found[row, front] = share * weights / weights.sum()
+    return found
+
+
 def head_of(folder: Path) -> dict[str, np.ndarray]:
     """All that the file holds but grooms and what is worn."""
     base = read_base(folder)
@@ -193,16 +246,17 @@ def head_of(folder: Path) -> dict[str, np.ndarray]:
     mean = base.vertices[kept] + directions.pop("young")
     eyes = [mean[(kept >= first) & (kept < first + 72)].mean(0) for first in (14598, 14670)]
     scale, middle = 1 / np.linalg.norm(eyes[0] - eyes[1]), (eyes[0] + eyes[1]) / 2
-    fields = {**targets.locals(), **directions, **targets.units()}
     part = np.array([PARTS.index(name) for name in group], np.uint8)
     corners = np.zeros((len(kept), 2))
     corners[number[faces]] = base.texture[texture_faces]
     faces = number[faces].astype(np.int32)
     points = (mean - middle) * scale
+    roots = np.isin(np.arange(len(kept)), faces[part == 4]) & (points[:, 1] < _GUM)
+    points[roots, 1] = (points[roots, 1] + _GUM) / 2  # so long as MakeHuman's, they come through the chin
     starts, near = neighbors(faces[part == 0], len(kept))
     held = {
         "mean": points.astype(np.float32), "faces": faces, "parts": part, "starts": starts, "near": near,
-        "names": np.array(list(fields)), "sky": occlusion(points, faces[part < 6]).astype(np.float32),
+        "sky": occlusion(points, faces[part < 6]).astype(np.float32),
     }  # fmt: skip
     for name in MAPS:
         picture = np.asarray(Image.open(folder / f"mpfb2/textures/mpfb_{name}.jpg").convert("L")) / 255
@@ -210,6 +264,17 @@ def head_of(folder: Path) -> dict[str, np.ndarray]:
         rows, columns = ((1 - corners[:, 1]) * high).astype(int), (corners[:, 0] * wide).astype(int)
         read = picture[rows.clip(0, high - 1), columns.clip(0, wide - 1)]
         held[f"region_{name.replace('-', '_')}"] = read.astype(np.float32)
+    skin = np.isin(np.arange(len(kept)), faces[part == 0])
+    inside = np.where(np.isin(np.arange(len(kept)), faces[np.isin(part, (3, 4, 5))]), 1, held["region_inside_mouth"])
+    # What shows as lips part sees light then.
+    inner = skin & ((inside > 0.5) | (held["region_lips"] > 0.3))
+    light = 0.6 * inner * np.clip(2 * points[:, 2] + 0.4, 0.2, 1)
+    held["sky"] = np.maximum(held["sky"], light).astype(np.float32)
+    units = even(targets.units(), points) | {"cheekFill": filled_cheeks(points, skin & (inside < 0.5)) / scale}
+    follow = behind_lips(points, units["jawOpen"] * scale, inside, skin)
+    shapes = {name: follow @ field for name, field in {**targets.locals(), **directions}.items()}
+    fields = {**shapes, **units}
+    held["names"] = np.array(list(fields))
     held |= landmark_anchors(held, (fields["jawOpen"] * scale).astype(np.float32))
     moves = packed(np.stack(list(fields.values())) * scale)
     return held | {f"fields_{name}": value for name, value in moves.items()}

@@ -19,7 +19,7 @@ from transect.designs.levels import default_levels
 from transect.experiment.worlds import WorldSettings
 from transect.generators.faceworld.world import FaceWorld, own_marks
 from transect.generators.photographs.appearance.faces import face_of, unsuited
-from transect.generators.photographs.attributes import APPEARANCE, TONE_STEPS, USUAL
+from transect.generators.photographs.attributes import APPEARANCE, LIMITS, LOWEST, USUAL
 from transect.generators.photographs.world import Photographs
 from transect.marks import Marks
 from transect.records import Attribute
@@ -71,12 +71,15 @@ def sheet(world: Photographs, attribute: Attribute) -> Image.Image:
     levels = USUAL.get(attribute.name) or default_levels(attribute)
     count = len(world.subjects)
     subjects = world.sample(np.arange(count)).repeat(len(levels))
-    own = np.array([world.sitters.sitting(int(row)).skin.tone for row in subjects.values[:, 0]])
-    chosen = np.tile(levels, count)
-    values = {"skin_tone": np.clip(own + TONE_STEPS, 1, 10)} if attribute.name == "metering" else {}
-    if attribute.name == "skin_tone":
-        levels = (-TONE_STEPS, 0.0, TONE_STEPS)  # from each photograph's own
-        chosen = np.clip(own + np.resize(levels, len(own)), 1, 10)
+    sittings = [world.sitters.sitting(int(row)) for row in subjects.values[:, 0]]
+    own = {name: np.array([sitting.own(name) for sitting in sittings]) for name in LIMITS}
+    chosen, far = np.tile(levels, count), LIMITS["skin_tone"].usual
+    values = {"skin_tone": np.clip(own["skin_tone"] + far, 1, 10)} if attribute.name == "metering" else {}
+    if attribute.name in LIMITS:
+        far = LIMITS[attribute.name].usual
+        levels = (-far, 0.0, far)  # from each photograph's own
+        lowest = LOWEST[attribute.name]
+        chosen = np.clip(own[attribute.name] + np.resize(levels, len(subjects)), lowest, attribute.high)
     pixels = world.render(world.set(subjects, {**values, attribute.name: chosen})).pixels
     rows = pixels.reshape(count, len(levels), SIZE, SIZE, 3).swapaxes(1, 2).reshape(count * SIZE, len(levels) * SIZE, 3)
     whole = Image.new("RGB", (len(levels) * SIZE, HEAD + count * SIZE), "white")

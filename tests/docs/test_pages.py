@@ -13,8 +13,7 @@ EVERY_PAGE = sorted(
     if "node_modules" not in path.parts
 )
 WITH_BLOCKS = [name for name in EVERY_PAGE if BLOCK.search((ROOT / name).read_text())]
-PHOTOGRAPHS = "docs/how-to/audit-on-your-photographs.md"  # a tutorial among the guides
-SMOKE = [name for name in WITH_BLOCKS if name in ("README.md", PHOTOGRAPHS) or name.startswith("docs/tutorials/")]
+SMOKE = [name for name in WITH_BLOCKS if name == "README.md" or name.startswith("docs/tutorials/")]
 FULL = [name for name in PAGES if PAGES[name].full]
 
 

@@ -29,6 +29,10 @@ def glasses_model() -> None:
     files.onnx_model("glasses.onnx")
 
 
+def twenty_faces() -> None:
+    files.faces(20)
+
+
 def smile_model() -> None:
     files.onnx_model("smile.onnx")
 
@@ -90,6 +94,11 @@ PAGES = {
         small={"--subjects": 40, "--size": 64},
         full=True,
         compare=False,
+    ),
+    "docs/tutorials/audit-on-photographs.md": Page(
+        small={"--subjects": 16, "--size": 64},
+        extra={"transect audit": "--no-control"},
+        replace={"glasses=none,dark --subjects 20": "glasses=none,dark --subjects 4"},
     ),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
     "docs/research/counterfactual-recognition.md": Page(
@@ -197,11 +206,7 @@ PAGES = {
         extra={"transect datasets sample": "--people 120"},
     ),
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
-    "docs/how-to/audit-on-your-photographs.md": Page(
-        small={"--subjects": 16, "--size": 64},
-        extra={"transect audit": "--no-control"},
-        replace={"glasses=none,dark --subjects 20": "glasses=none,dark --subjects 4"},
-    ),
+    "docs/how-to/audit-on-your-photographs.md": Page(made=(twenty_faces,), small={"--subjects": 16, "--size": 64}),
     "docs/how-to/audit-photographs.md": Page(
         small={"--subjects": 60},
         after={"transect report runs/photographs --ratings": files.photographs_have_every_section},

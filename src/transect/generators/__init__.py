@@ -93,7 +93,7 @@ def _check_unset(world: str, **options: tuple[object, str]) -> None:
 
 
 def _photographs(source: str, image_size: int | None) -> Generator:
-    from transect.generators.photographs.attributes import TONE_STEPS
+    from transect.generators.photographs.attributes import LIMITS
     from transect.generators.photographs.world import Photographs
 
     reader, colon, place = source.partition(":")
@@ -104,16 +104,25 @@ def _photographs(source: str, image_size: int | None) -> Generator:
             " photographs:folder:faces"
         )
     source, marks = _option_of(source, "marks", "a finder's name")
-    source, steps = _option_of(source, "tone_steps", "a number of tones")
     source, tried = _option_of(source, "experimental", "yes")
     if tried not in ("", "yes"):
         raise BadInput(f"experimental: expected yes, got {tried!r}; leave it out where it is not wanted")
-    try:
-        tone_steps = float(steps or TONE_STEPS)
-    except ValueError:
-        raise BadInput(f"tone_steps: expected a number of tones, got {steps!r}; for example {TONE_STEPS:g}") from None
-    finder = marks or "network"
-    return Photographs(source, image_size=image_size, marks=finder, tone_steps=tone_steps, experimental=bool(tried))
+    steps = {}
+    for limit in LIMITS.values():
+        source, given = _option_of(source, limit.option, limit.wanted)
+        try:
+            steps[limit.option] = float(given or limit.usual)
+        except ValueError:
+            text = f"{limit.option}: expected {limit.wanted}, got {given!r}; for example {limit.usual:g}"
+            raise BadInput(text) from None
+    return Photographs(
+        source,
+        image_size=image_size,
+        marks=marks or "network",
+        tone_steps=steps["tone_steps"],
+        hair_steps=steps["hair_steps"],
+        experimental=bool(tried),
+    )
 
 
 def _option_of(source: str, name: str, wanted: str) -> tuple[str, str]:

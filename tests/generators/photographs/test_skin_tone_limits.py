@@ -12,7 +12,8 @@ from rendered_marks import sitters
 from transect import generators
 from transect.errors import BadInput
 from transect.generators.photographs.appearance.colors import own_tone
-from transect.generators.photographs.appearance.faces import hairy_region, scene_of
+from transect.generators.photographs.appearance.faces import Face, hairy_region, pixels_of, scene_of
+from transect.generators.photographs.appearance.sitters import Sitting
 from transect.generators.photographs.attributes import Edits
 from transect.generators.photographs.world import Photographs
 
@@ -70,7 +71,7 @@ def test_three_tones_are_given_on_request_and_no_more(world, own, tmp_path):
     # The photograph at the level itself is 2.4 tones away: within 3, beyond 2.
     assert len(narrowed(wider, level - 2.4).subjects) > len(narrowed(world, level - 2.4).subjects)
     opened = generators.load(f"photographs:{folder}?marks=network&tone_steps=3&limit=4")
-    assert (opened.sitters.steps, opened.photographs) == (3.0, 4)
+    assert (opened.sitters.steps["skin_tone"], opened.photographs) == (3.0, 4)
     for wrong, said in (
         ("4", "at most 3 tones, got 4: a larger edit"),
         ("far", "expected a number of tones, got 'far'"),
@@ -147,3 +148,41 @@ def test_ears_and_neck_move_with_the_face_and_eyes_teeth_and_brows_stay(tmp_path
             assert moved(sitting, lighter, hairs) < 0.5 * moved(sitting, lighter, parts["cheeks"]), row
             compared["brows"] += 1
     assert min(compared[name] for name in ("neck", "ears", "brows")) > 0, compared
+
+
+def with_a_hand(sitting):
+    """The same with a hand beside the chin, half in shade: skin of the cheeks' color, which the finder sees as skin."""
+    face, picture = sitting.face, sitting.picture.copy()
+    hand = np.zeros(picture.shape[:2], np.uint8)
+    x, y = (round(float(each)) for each in face.points[16] + (0.35 * face.width, 0.9 * face.width))
+    cv2.ellipse(hand, (x, y), (round(0.22 * face.width), round(0.4 * face.width)), 0, 0, 360, (1,), -1)
+    hand &= face.masks["skin"] < 0.05
+    light = np.median(scene_of(picture)[parts_of(face)["cheeks"]], axis=0)
+    shade = np.where(np.arange(picture.shape[1]) < x, 1.0, 0.5).astype(np.float32)
+    lit = np.broadcast_to((light * shade[:, None])[None], picture.shape)
+    picture[hand > 0] = pixels_of(lit[hand > 0])
+    skin = np.maximum(face.masks["skin"], hand.astype(np.float32))
+    masks = {**face.masks, "skin": skin, "hair": face.masks["hair"] * (1 - hand)}
+    inner = cv2.erode(hand, np.ones((3, 3), np.uint8)) > 0
+    halves = [inner & (np.arange(picture.shape[1]) < x - 2), inner & (np.arange(picture.shape[1]) > x + 2)]
+    return Sitting(picture, Face(face.points, masks), 1), halves, hand > 0
+
+
+@pytest.mark.integration
+def test_a_hand_moves_with_the_face_in_light_and_in_shade(tmp_path):
+    world, _ = sitters(tmp_path / "faces", 3, 192, skin_tone=5.0, hat=0.0)
+    for row in range(3):
+        sitting, halves, hand = with_a_hand(world.sitters.sitting(row))
+        cheeks, tone = parts_of(world.sitters.face(row))["cheeks"], sitting.skin.tone
+        assert min(half.sum() for half in halves) > 30
+        for level in (max(1.0, tone - 2), min(10.0, tone + 2)):
+            face = moved(sitting, level, cheeks)
+            assert abs(face) > 0.1
+            for half in halves:
+                assert moved(sitting, level, half) == pytest.approx(face, abs=0.08), (row, level)
+            shown = sitting.dressed(Edits(skin_tone=level))
+            skin = (sitting.face.masks["skin"] > 0).astype(np.uint8)
+            away = cv2.dilate(hand.astype(np.uint8), np.ones((15, 15), np.uint8)) > 0
+            away &= cv2.dilate(skin, np.ones((9, 9), np.uint8)) == 0
+            assert away.sum() > 30
+            assert np.array_equal(shown[away], sitting.picture[away])

@@ -5,14 +5,16 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 from rendered_marks import rendered, sitters
 
 from transect.errors import BadInput
 from transect.generators import load
+from transect.generators.faceworld.attributes import HAIR_STYLES
 from transect.generators.faceworld.mesh import shading
 from transect.generators.faceworld.world import own_marks
 from transect.generators.photographs.appearance import worn
-from transect.generators.photographs.appearance.faces import Face, doubt, face_of, scene_of
+from transect.generators.photographs.appearance.faces import Face, doubt, face_of, is_curly, scene_of
 from transect.generators.photographs.appearance.sitters import Sitting
 from transect.generators.photographs.attributes import Edits
 from transect.generators.photographs.world import Photographs
@@ -80,6 +82,13 @@ def test_stubble_is_never_lighter_than_the_skin(hair_color):
         assert layer.passed.min() < 0.9
 
 
+@pytest.mark.parametrize("size", [96, 192])
+def test_coily_hair_is_told_from_straight_hair(size):
+    for style, curly in (("coily", True), ("wavy", False), ("straight", False)):
+        for face, picture in faces_of(4, size, hair_style=float(HAIR_STYLES.index(style)), hair_length=0.5, bangs=0.0):
+            assert is_curly(face, picture) == curly, style
+
+
 def test_things_have_colors_of_their_own_by_photograph():
     ((face, picture),) = faces_of(1, 128)
     hats = [Sitting(picture, face, key).dressed(Edits(hat=2.0))[10:40, 50:80].mean((0, 1)) for key in range(8)]
@@ -114,14 +123,54 @@ def test_an_edit_of_skin_is_no_rougher_than_the_photograph(steps):
 
 
 def test_what_is_experimental_is_refused_unless_it_is_asked_for(tmp_path):
-    asked, _ = sitters(tmp_path / "faces", 1)
+    asked, _ = sitters(tmp_path / "faces", 1, hair_style=5.0, hair_length=0.5)
     world = Photographs(f"folder:{tmp_path / 'faces'}", marks=asked.sitters.finder)
     for values, said in (({"bangs": 0.5}, "bangs: 0.5 is experimental"), ({"hat": 2.0}, "hat: beanie is")):
         levels = {name: (0.0, level) for name, level in values.items()}
-        with pytest.raises(BadInput, match=rf"{said}.*half of the portraits.*experimental=yes"):
+        with pytest.raises(BadInput, match=rf"{said}.*a third of the portraits.*experimental=yes"):
             world.for_attributes(levels)
         assert asked.for_attributes(levels)
     assert world.for_attributes({"bangs": (0.0,), "hat": (0.0,)})
     with pytest.raises(BadInput, match="experimental: expected yes, got 'no'"):
         load(f"photographs:folder:{tmp_path / 'faces'}?experimental=no")
     assert load(f"photographs:folder:{tmp_path / 'faces'}?experimental=yes").experimental
+
+
+def test_what_is_drawn_is_quantised_as_the_file_and_nothing_else(tmp_path):
+    """A file of low quality has coarse steps: they are in a mask's cloth, and no pixel beside it moves."""
+    ((face, picture),) = faces_of(1, 128)
+    for name, quality in (("low.jpg", 12), ("high.jpg", 95)):
+        Image.fromarray(picture).save(tmp_path / name, quality=quality)
+    Image.fromarray(picture).save(tmp_path / "none.png")
+    subjects = Photographs(f"folder:{tmp_path}", image_size=128).subjects
+    high, low, none = (subjects.tables(row) for row in range(3))
+    assert not none
+    assert low[0][0] > 5 * high[0][0]
+    plain, fine, coarse = (Sitting(picture, face, 1, tables=tables) for tables in (None, high, low))
+    edits = Edits(face_mask=1.0)
+    without, one, other = (sitting.dressed(edits).astype(int) for sitting in (plain, fine, coarse))
+    drawn = plain.changed(edits)
+    assert np.array_equal(other[~drawn], picture[~drawn])
+    assert 3 * np.abs(one - without).mean() < np.abs(other - without).mean()
+    assert np.array_equal(coarse.dressed(edits), Sitting(picture, face, 1, tables=low).dressed(edits))
+    assert np.array_equal(coarse.dressed(Edits()), picture)
+
+
+def test_temples_reach_the_ears_where_these_are_seen():
+    """Also where the photograph's ears lie wider than those of the head: the ends of the jaw say where they are."""
+    ((face, picture),) = faces_of(1, 192, yaw=0.0, baldness=1.0, hat=0.0)
+    for wider in (0.0, 0.06):
+        points = face.points.copy()
+        points[[0, 16], 0] += np.array([-wider, wider]) * face.width
+        layer = Sitting(picture, Face(points, face.masks), 1).worn("glasses", 2.0)
+        columns = np.flatnonzero((layer.passed < 0.4).any(axis=(0, 2))) + layer.columns.start
+        for end, ear in ((columns[0], points[0, 0]), (columns[-1], points[16, 0])):
+            assert abs(end - ear) < 0.1 * face.width
+
+
+def test_frames_hide_what_is_behind_them_and_clear_lenses_nearly_nothing():
+    for face, picture in faces_of(3, 192, glasses=0.0):
+        layer = Sitting(picture, face, 1).worn("glasses", 2.0)
+        eyes = face.eyes()[layer.rows, layer.columns] > 0.99
+        assert layer.passed.min() < 0.05
+        assert 0.75 < np.median(layer.passed[eyes]) <= 1

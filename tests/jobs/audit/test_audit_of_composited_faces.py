@@ -17,7 +17,7 @@ def bright(pixels):
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     known = sitters(tmp_path_factory.mktemp("private") / "faces", 9, 64, others=2, skin_tone=5.0)[0]
-    known.sitters.steps = 3.0
+    known.sitters.steps["skin_tone"] = 3.0
     return known
 
 

@@ -170,7 +170,10 @@ def check_folder(folder: Path) -> Mapping[str, object]:
         raise BadInput(f"{folder}: no saved diffusers pipeline, which has {_INDEX}; check the path")
     files = sorted(file for file in folder.rglob("*") if file.is_symlink() or not file.is_dir())
     for file in files:
-        _check_file(file)
+        if file.suffix.lower() in _PROGRAMS:
+            raise BadInput(f"{file}: expected weights and settings, found a program; pipelines with code are not run")
+        if file.suffix.lower() in _PICKLED and not any(file.parent.glob("*.safetensors")):
+            raise BadInput(f"{file}: expected safetensors, found {file.suffix}; save with safe_serialization=True")
     model_folders.check_files(folder, files)
     index = model_folders.settings_of(folder / _INDEX)
     if not isinstance(index.get("_class_name"), str):
@@ -181,13 +184,6 @@ def check_folder(folder: Path) -> Mapping[str, object]:
         if isinstance(part, list) and part[:1] not in ([None], *([library] for library in _LIBRARIES)):
             raise BadInput(f"{folder / _INDEX}: {name} is from {part[0]!r}: expected only {' or '.join(_LIBRARIES)}")
     return index
-
-
-def _check_file(file: Path) -> None:
-    if file.suffix.lower() in _PROGRAMS:
-        raise BadInput(f"{file}: expected weights and settings, found a program; pipelines with code are not run")
-    if file.suffix.lower() in _PICKLED and not any(file.parent.glob("*.safetensors")):
-        raise BadInput(f"{file}: expected safetensors, found {file.suffix}; save with safe_serialization=True")
 
 
 def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from transect.generators.faceworld.attributes import GLASSES
 from transect.records import Attribute
@@ -23,10 +23,6 @@ def _set(name: str, meaning: str, low: float, high: float, unit: str = "", sourc
     return Attribute(name, "continuous", meaning, unit, low, high, role="nuisance", source=source)
 
 
-def _cover(name: str, meaning: str, levels: tuple[str, ...], source: str) -> Attribute:
-    return Attribute(name, "categorical", meaning, levels=levels, role="nuisance", source=source)
-
-
 def _composited(name: str, meaning: str, low: float, high: float, unit: str = "", source: str = "") -> Attribute:
     return Attribute(name, "continuous", meaning, unit, low, high, source=source)
 
@@ -34,6 +30,7 @@ def _composited(name: str, meaning: str, low: float, high: float, unit: str = ""
 METERING: Final = ("held", "scene", "face")
 _METERED = "what the camera does when skin_tone is set: its exposure is held, or it reads the scene or the face again"
 
+_BOARD = "a grey board before that part of the picture, covering half of it or less"
 _MONK = "Monk 2022, Monk Skin Tone Scale, doi:10.31235/osf.io/pdf4c"
 _MELANIN = "d'Eon et al. 2011, doi:10.1111/j.1467-8659.2011.01976.x"
 MASKS: Final = ("none", "surgical")
@@ -44,7 +41,7 @@ _DRAWN = "FaceWorld's, drawn on a head that is fitted to the landmarks"
 
 ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _composited("skin_tone", "skin from light (1) to dark (10); below 1 as it is", 0, 10, "Monk scale", _MONK),
-    _cover("metering", _METERED, METERING, _PHOTOGRAPHY),
+    Attribute("metering", "categorical", _METERED, levels=METERING, role="nuisance", source=_PHOTOGRAPHY),
     _composited("hair_color", "hair from black (0) over brown to blond (1); below 0 as it is", -1, 1, "", _MELANIN),
     _composited("lipstick", "lip color from bare (0) to opaque (1)", 0, 1, "", "FaceWorld's lipstick"),
     _composited("beard_shadow", "shade of stubble from none (0) to dense (1)", 0, 1, "", _DRAWN),
@@ -52,7 +49,7 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     Attribute("glasses", "categorical", "what is worn before the eyes", levels=GLASSES, source=_DRAWN),
     _composited("bangs", f"a fringe over the forehead from none (0) to the brows (1); {_TRIED}", 0, 1, "", _DRAWN),
     Attribute("hat", "categorical", f"worn on the head; headscarf: {_TRIED}", levels=HATS, source=_DRAWN),
-    _cover("board", "a grey board before that part of the picture, covering half of it or less", BOARDS, _CARD),
+    Attribute("board", "categorical", _BOARD, levels=BOARDS, role="nuisance", source=_CARD),
     _set("rotation", "camera's roll: the picture turned clockwise (+) about its middle", -90, 90, "degrees"),
     _set("scale", "size of what is shown, 1 as it is: larger, or smaller before a grey card", 0.5, 2, "times"),
     _set("defocus", "diameter of the disc that a point becomes", 0, 0.1, "share of the width", _LENS),
@@ -68,18 +65,43 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
 
 APPEARANCE: Final = ("skin_tone", "hair_color", "lipstick", "beard_shadow", "face_mask", "glasses", "bangs", "hat")
 """Edits that are composited on a face, so that a photograph needs one."""
-TONE_STEPS, MOST_TONE_STEPS = 2.0, 3.0
-"""By how many of the ten tones skin may differ from the photograph's own: without asking, and at most."""
-WHY_NEAR: Final = "a larger edit paints a face: it shows no person with that skin, misleads, and offends"
+
+
+class Limit(NamedTuple):
+    """How far an edit may move a photograph from its own level: by default, and at most where `option` asks for it."""
+
+    option: str
+    usual: float
+    most: float
+    wanted: str
+    moved: str
+    left_out: str
+    why: str
+
+
+LIMITS: Final[Mapping[str, Limit]] = {
+    "skin_tone": Limit(
+        *("tone_steps", 2.0, 3.0, "a number of tones"),
+        "a photograph's skin is moved by at most {:g} of the ten tones",
+        "photographs whose skin is more than {:g} tones from a level of skin_tone",
+        "a larger edit paints a face: it shows no person with that skin, misleads, and offends",
+    ),
+    "hair_color": Limit(
+        *("hair_steps", 0.3, 0.5, "a number"),
+        "a photograph's hair is moved by at most {:g} of the way from black to blond",
+        "photographs whose hair is more than {:g} from a level of hair_color",
+        "a larger edit looks painted: dark hair becomes blond by way of brown",
+    ),
+}
 EXPERIMENTAL: Final = ("bangs", "hat", "hair_color")
-"""Edits that looked fake on half of the portraits to two of three who looked: they are set on request alone."""
-WHY_TRIED: Final = "it looked fake on half of the portraits to two of three who looked"
+"""Edits that looked fake on more than a third of the portraits to two of three who looked: on request alone."""
+WHY_TRIED: Final = "it looked fake on more than a third of the portraits to two of three who looked"
 LOWEST: Final[Mapping[str, float]] = {"skin_tone": 1.0, "hair_color": 0.0}
 """The first level of an edit whose attribute begins below it; at levels below it the photograph is as it is."""
 
 USUAL: Final[Mapping[str, tuple[float, ...]]] = {
     "skin_tone": (5.0, 6.0, 7.0),
-    "hair_color": (0.0, 0.33, 0.67, 1.0),
+    "hair_color": (0.35, 0.5, 0.65),
     "lipstick": (0.0, 0.5, 1.0),
     "beard_shadow": (0.0, 0.5, 1.0),
     "bangs": (0.0, 0.5, 1.0),

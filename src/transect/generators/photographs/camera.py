@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8, UInt16
+from PIL import Image
 
 from transect.generators.faceworld.chance import Stream, fine_noise
 from transect.generators.faceworld.reflectance import decode_srgb
 from transect.generators.photographs.attributes import APPEARANCE, BOARDS, NEUTRAL, Edits
+from transect.runs.pictures import open_rgb
 
 STEPS: Final = 65_535
 """Steps of linear light in which values are turned into sRGB: at most a twentieth of one of its 255 levels."""
@@ -376,3 +379,13 @@ def compressed(picture: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.
     _, file = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), options)
     decoded = np.asarray(cv2.imdecode(file, cv2.IMREAD_COLOR))
     return np.asarray(cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB))
+
+
+def recompressed(
+    picture: UInt8[np.ndarray, "h w 3"], drawn: Bool[np.ndarray, "h w"], tables: Mapping[int, Sequence[int]]
+) -> UInt8[np.ndarray, "h w 3"]:
+    """The picture, its drawn pixels as a file with these tables of quantisation keeps them; the others stay bitwise."""
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "JPEG", qtables={key: list(table) for key, table in tables.items()})
+    kept = np.asarray(open_rgb(file.getvalue(), "a picture", ("JPEG",)))
+    return np.where(drawn[..., None], kept, picture)

@@ -21,7 +21,7 @@ from transect.errors import BadInput, MissingExtra
 from transect.generators.faceworld.reflectance import LUMINANCE
 from transect.generators.photographs import camera
 from transect.records import SUBJECTS_PER_SEED
-from transect.runs.pictures import content_of, open_rgb
+from transect.runs.pictures import content_of, open_rgb, opened
 from transect.runs.wording import counted
 
 COLORLESS: Final = "photographs without color"
@@ -56,6 +56,8 @@ HUGE: Final = f"photographs of more than {LARGEST // 10**6} million pixels"
 MARGIN: Final = 128
 """The sRGB value of what lies beside a photograph that is not square."""
 _AT_ONCE: Final = 256
+_SEEN: Final = 0.6
+"""The least share of a file's size at which what its compression lost is still seen."""
 
 
 @final
@@ -146,6 +148,15 @@ class Subjects:
         pictures = self.labelled.pictures
         whole = open_rgb(pictures.encoded(row), pictures.name(row))
         return fitted(self.labelled, np.asarray(whole))
+
+    def tables(self, subject: int) -> Mapping[int, Sequence[int]]:
+        """The tables by which its file is quantised; none where it is no JPEG, or is shown much smaller than stored."""
+        row, look = int(self.rows[subject]), self.looks[subject]
+        if self.labelled.image_size < _SEEN * max(look.width, look.height) or self.labelled.crop is not None:
+            return {}
+        with opened(self.labelled.pictures.encoded(row), self.labelled.pictures.name(row)) as image:
+            tables: Mapping[int, Sequence[int]] = getattr(image, "quantization", {})
+            return tables
 
     def notes(self) -> Iterator[str]:
         """A sentence for each reason for which photographs are left out, and what is not known of who is on them."""

@@ -27,12 +27,10 @@ from transect.generators.photographs.attributes import (
     APPEARANCE,
     ATTRIBUTES,
     EXPERIMENTAL,
+    LIMITS,
     LOWEST,
-    MOST_TONE_STEPS,
     NEUTRAL,
-    TONE_STEPS,
     USUAL,
-    WHY_NEAR,
     WHY_TRIED,
     Edits,
 )
@@ -90,9 +88,9 @@ class Photographs:
     image_size: pixels, at least 32 (default: that of the photographs where all have one size, else 128). threads:
     pictures that are made side by side. marks: who finds the faces, by name (`transect.marks.FINDERS`) or as an
     object; asked only where an edit is composited on a face. tone_steps: by how many of the ten tones skin_tone may
-    differ from a photograph's own, at most 3. experimental: what looked fake may be set too. Raises MissingExtra
-    without OpenCV, BadInput and UnknownName as `datasets.open_dataset`, and BadInput where no photograph can be used
-    or tones are too far.
+    differ from a photograph's own, at most 3; hair_steps: by how much of its range hair_color may, at most 0.5.
+    experimental: what looked fake may be set too. Raises MissingExtra without OpenCV, BadInput and UnknownName as
+    `datasets.open_dataset`, and BadInput where no photograph can be used or levels are too far.
     """
 
     def __init__(
@@ -102,22 +100,26 @@ class Photographs:
         image_size: int | None = None,
         threads: int | None = None,
         marks: str | Finder = DEFAULT,
-        tone_steps: float = TONE_STEPS,
+        tone_steps: float = LIMITS["skin_tone"].usual,
+        hair_steps: float = LIMITS["hair_color"].usual,
         experimental: bool = False,
     ) -> None:
         check_opencv("photographs as subjects")
-        if not 0 < tone_steps <= MOST_TONE_STEPS:
-            raise BadInput(
-                f"tone_steps: expected more than 0 and at most {MOST_TONE_STEPS:g} tones, got {tone_steps:g}:"
-                f" {WHY_NEAR}; give {MOST_TONE_STEPS:g} or fewer"
-            )
+        steps = {"skin_tone": tone_steps, "hair_color": hair_steps}
+        for name, limit in LIMITS.items():
+            if not 0 < steps[name] <= limit.most:
+                unit = " tones" if name == "skin_tone" else ""
+                raise BadInput(
+                    f"{limit.option}: expected more than 0 and at most {limit.most:g}{unit}, got {steps[name]:g}:"
+                    f" {limit.why}; give {limit.most:g} or less"
+                )
         if image_size is not None and image_size < SMALLEST:
             raise BadInput(
                 f"--size: expected at least {SMALLEST} pixels of photographs, got {image_size}; give more, or leave it"
                 " out"
             )
         self.subjects = Subjects.open(source, image_size)
-        self.sitters = Sitters(self.subjects, marks, tone_steps)
+        self.sitters = Sitters(self.subjects, marks, steps)
         self.experimental = experimental
         self.composited: tuple[str, ...] = ()
         self._by_group: tuple[str, ...] = ()
@@ -140,7 +142,7 @@ class Photographs:
     def truth_attributes(self) -> tuple[Attribute, ...]:
         """What is known of an image: the edits, what is measured on the photograph, and the data set's labels."""
         labels = (replace(attribute, name=name) for name, attribute in self._labels.items())
-        return (*ATTRIBUTES, *MEASURED, *((ITA,) if self._reads_ita else ()), *labels)
+        return (*ATTRIBUTES, *MEASURED, *((ITA,) if "skin_tone" in self.composited else ()), *labels)
 
     @property
     def usual_levels(self) -> Mapping[str, tuple[float, ...]]:
@@ -176,11 +178,12 @@ class Photographs:
         composited = tuple(name for name in APPEARANCE if name in names)
         if isinstance(names, Mapping):
             self._check_tried(names)
-        levels = names.get("skin_tone", ()) if isinstance(names, Mapping) else ()
-        tones = tuple(float(level) for level in levels if level >= LOWEST["skin_tone"])
-        if not composited or (composited, tones) == (self.composited, self.sitters.tones):
+        asked = names if isinstance(names, Mapping) else {}
+        levels = {name: tuple(float(x) for x in asked.get(name, ()) if x >= low) for name, low in LOWEST.items()}
+        levels = {name: chosen for name, chosen in levels.items() if chosen}
+        if not composited or (composited, levels) == (self.composited, self.sitters.levels):
             return self
-        sitters = self.sitters.to_tones(tones)
+        sitters = self.sitters.to_levels(levels)
         why = sitters.reasons(composited)
         kept, reasons = np.array([not reason for reason in why]), Counter(filter(None, why))
         if not kept.any():
@@ -227,17 +230,13 @@ class Photographs:
             columns[attribute.name] = np.array([getattr(found.looks[row], attribute.name) for row in rows], dtype=float)
         for name, attribute in self._labels.items():
             columns[name] = found.label(attribute.name)[rows]
-        if self._reads_ita:
+        if "skin_tone" in self.composited:
             with ThreadPoolExecutor(self.threads) as pool:
                 edits = self._edits(latents)
                 read = pool.map(lambda row, edit: self.sitters.sitting(row).ita(edit), rows.tolist(), edits)
                 columns[ITA.name] = np.array(list(read), dtype=np.float64)
         columns[SUBJECT] = found.people[rows].astype(np.float64)
         return pa.table({name: pa.array(column, pa.float64()) for name, column in columns.items()})
-
-    @property
-    def _reads_ita(self) -> bool:
-        return "skin_tone" in self.composited
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """do(values): the photograph and every other edit stay. Raises UnknownName, BadInput (range, kind, hold)."""

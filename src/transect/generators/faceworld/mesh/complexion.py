@@ -39,6 +39,7 @@ class Zones(NamedTuple):
     balding: Float[np.ndarray, " v"]
     apple: Float[np.ndarray, " v"]
     painted: Float[np.ndarray, " v"]
+    margin: Float[np.ndarray, " v"]
 
 
 @functools.cache
@@ -51,21 +52,23 @@ def zones() -> Zones:
         return np.asarray(np.exp(-(((x - cx) / wide) ** 2 + ((y - cy) / high) ** 2)) * (z > ahead), dtype=np.float32)
 
     ears = np.clip(held.regions["ears"], 0, 1)
-    scalp = np.clip(3.5 * hairline(held.mean) - 0.45, 0, 1) * (1 - ears) * (y > -1.2)
+    scalp = np.clip(2.6 * hairline(held.mean) + 0.04, 0, 1) * (1 - ears) * (y > -1.2)
     beard = beard_density(held.mean)
     lips = np.clip((held.regions["lips"] - 0.3) * 2.0, 0, 1)
+    # What is behind the lips is wet and red, and only what is behind the teeth is dark.
+    inside = (held.regions["inside_mouth"] > 0.5) * np.clip(1 - 2 * z, 0.55, 1)
     socket = near(0.43, 0.08, 0.32, 0.19, -0.5) + 0.4 * near(0.22, 0.04, 0.09, 0.12, 0)
     lash = held.mean[vertices_of(LASH)]  # mostly the upper lid's
     skin = vertices_of(SKIN)
-    rim = np.zeros(len(held.mean))
-    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2)) * np.where(y[skin] > -0.02, 1, 0.55)
+    rim, upper = np.zeros(len(held.mean), np.float32), np.where(y > -0.02, np.float32(1), np.float32(0.35))
+    rim[skin] = np.exp(-((cKDTree(lash).query(held.mean[skin])[0] / 0.035) ** 2))
     return Zones(
         near(0.66, -0.62, 0.32, 0.28, -0.4), near(0, -0.70, 0.20, 0.22, 0.2), near(0.46, -0.19, 0.23, 0.13, -0.3),
         near(0.50, 0.14, 0.28, 0.12, -0.5), near(0, 0.8, 0.55, 0.40, -0.3), scalp.astype(np.float32),
-        (beard * (1 - lips)).astype(np.float32), lips, (held.regions["inside_mouth"] > 0.5).astype(np.float32),
-        near(0, -0.18, 0.22, 0.35, 0.1), socket, rim.astype(np.float32), ears.astype(np.float32),
+        (beard * (1 - lips)).astype(np.float32), lips, inside.astype(np.float32),
+        near(0, -0.18, 0.22, 0.35, 0.1), socket, rim * upper, ears.astype(np.float32),
         balding(held.mean).astype(np.float32), near(0.47, -0.36, 0.30, 0.27, -0.3),
-        (np.clip(3 * (y + 1.85), 0, 1) * np.clip(2 * (z + 1.0), 0, 1)).astype(np.float32),
+        (np.clip(3 * (y + 1.80), 0, 1) * np.clip(2 * (z + 1.0), 0, 1)).astype(np.float32), rim * (upper < 1),
     )  # fmt: skip
 
 
@@ -103,23 +106,23 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     skin, hair = np.frombuffer(of_skin, np.float32), np.frombuffer(of_hair, np.float32)
     zone, mottle = zones(), _mottle(seed)
     pale = 1 - min(max((p["skin_tone"] - 1) / 9, 0), 1)
-    blotched = 0.5 * mottle[0] + 0.45 * mottle[1] + 0.4 * mottle[2]
+    blotched = 0.6 * mottle[0] + 0.55 * mottle[1] + 0.22 * mottle[2]
     evened = 1 - 0.5 * p["makeup"] * zone.painted
-    flush = 0.72 + 0.10 * blotched + 0.60 * zone.cheek + 0.60 * zone.nose + 0.35 * zone.ears + 0.30 * zone.socket
-    flush = evened * (flush + 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose))
-    flush = flush + 0.16 * p["makeup"] * zone.cheek
-    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.225]) * (1.18 + 0.14 * pale))
-    shade = 1 + 0.045 * evened * blotched - 0.12 * zone.forehead - 0.03 * zone.bridge
+    flush = 0.72 + 0.16 * blotched + (0.60 + 0.10 * pale) * zone.cheek + 0.74 * zone.nose + 0.55 * zone.ears
+    flush = flush + 0.14 * zone.socket - 0.05 * zone.forehead + 0.10 * p["complexion"] * (1 + zone.cheek + zone.nose)
+    flush = evened * flush + 0.16 * p["makeup"] * zone.cheek
+    blood = np.exp(flush[:, None] * np.array([0.01, -0.24, -0.22]) * (1.18 + 0.14 * pale - 0.25 * pale * (1 - pale)))
+    shade = 1 + 0.065 * evened * blotched - 0.12 * zone.forehead + 0.01 * zone.bridge + 0.07 * zone.nose
     shade = shade - (0.22 + 0.08 * p["old"] - 0.32 * p["face_shape"]) * zone.under_eye
     lashes = 0.64 - 0.25 * p["old"] - 0.42 * p["face_shape"] + 0.28 * p["makeup"]
-    socket = (0.24 + 0.10 * pale) * (1 - 0.35 * p["old"]) * zone.socket
+    socket = (0.19 + 0.10 * pale) * (1 - 0.35 * p["old"]) * zone.socket
     shade = shade * (1 - socket) * (1 - lashes * zone.rim) * (1 - 0.10 * zone.lid)
     spots = (
         np.clip(mottle[2] - 0.35, 0, 1) * (0.15 * p["old"] + 0.08 * max(p["complexion"], 0) * pale) * (1 - zone.lips)
     )
     color = skin * shade[:, None] * blood * np.exp(-spots[:, None] * np.array([0.5, 0.9, 1.1]))
     # The shadow of a shaven beard.
-    shaven = 0.42 * np.clip(p["face_shape"] - 0.35, 0, 1) * zone.beard
+    shaven = 0.41 * np.clip(p["face_shape"] - 0.35, 0, 1) * zone.beard
     color = color * np.exp(-shaven[:, None] * np.array([1.1, 1.0, 0.85]))
     shadow = 0.75 * p["makeup"] * zone.lid
     color = color * np.exp(-shadow[:, None] * np.array([0.9, 1.2, 1.0]))
@@ -145,9 +148,9 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
     painted = np.array([0.24, 0.030, 0.045]) * (0.12 + 0.88 * p["sclera"])
     lips = bare + (painted - bare) * 0.85 * p["lipstick"]
     color = color + (lips - color) * (0.95 * zone.lips)[:, None]
-    color[zone.inside > 0] = np.array([0.22, 0.06, 0.06]) * (0.4 + 0.6 * p["sclera"])
+    color[zone.inside > 0] = bare
     white = min(p["sclera"] ** 1.15, 1.0)
-    color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.68, 0.64, 0.56]) * white * (1 - 0.15 * p["old"])
+    color[vertices_of(UPPER_TEETH, LOWER_TEETH)] = np.array([0.60, 0.525, 0.43]) * white * (1 - 0.15 * p["old"])
     color[vertices_of(TONGUE)] = np.array([0.14, 0.05, 0.046]) * white
     color[vertices_of(LASH)] = 0.01
     return color
@@ -157,8 +160,8 @@ def _mouth(p: Values, color: Float[np.ndarray, "v 3"], skin: Float[np.ndarray, "
 def skin_surface(p: Values) -> Float[np.ndarray, "v 3"]:
     """Gloss of each vertex, and how much it belongs to the lips and to the inner mouth."""
     zone = zones()
-    gloss = 0.60 + 0.62 * zone.cheek + 0.38 * zone.nose + 0.20 * zone.forehead + 0.28 * zone.bridge - 0.35 * zone.socket
-    gloss = gloss + (0.35 + 0.4 * p["lipstick"]) * zone.lips
+    gloss = 0.60 + 0.66 * zone.cheek + 0.60 * zone.nose + 0.36 * zone.forehead + 0.45 * zone.bridge - 0.35 * zone.socket
+    gloss = gloss + (0.20 + 0.4 * p["lipstick"]) * zone.lips
     gloss = gloss * (1 - 0.30 * p["old"]) * (1 - 0.7 * zone.scalp * (p["hair_style"] > 0))
     return np.stack([gloss, zone.lips, zone.inside], 1).astype(np.float32)
 

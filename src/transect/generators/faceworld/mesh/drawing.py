@@ -38,7 +38,7 @@ _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
 _SPREAD = 4
 _BEFORE = np.float32(0.16)
 """How much nearer clothes count than they are beside skin, and farther beside hair."""
-_BEHIND = np.float32(0.10)
+_BEHIND = np.float32(0.05)
 """How much farther teeth and tongue count than they are, and eyes by half of it."""
 _CLEAR = {"tinted": (0.42, 0.36, 0.30), "dark": (0.055, 0.055, 0.06)}
 
@@ -183,8 +183,9 @@ def _seen(scene: Scene, head: Head, hair: Hair, lamp: bytes) -> tuple[np.ndarray
     spread *= left
     shading.spread(spread, held.starts, held.near, _SPREAD)
     seen = np.clip(held.sky, 0.02, 1) * np.exp(-np.clip(0.8 * head.hollow, -0.12, 1.5)) * sky_left * scene.beside
+    seen = np.maximum(seen, np.float32(0.5) * zones().margin)  # the wet edge of the lower lid lies open
     # What comes out of hollows has met skin more often, and is redder.
-    found[:count, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.90, 1.04, 1.07], np.float32)
+    found[:count, shading.LIGHT : shading.ALBEDO] = seen[:, None] ** np.array([0.94, 1.03, 1.05], np.float32)
     found[:count, : shading.NORMAL] = held.mean
     found[:count, 16], found[:count, 19], found[:count, 20] = spread, np.minimum(seen, 1), left
     return depth, found
@@ -209,14 +210,14 @@ def _vertices(
     found[:count, [15, 17, 18]] = skin_surface(p)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
-        light[eye] = ambient[eye].mean(0) * (0.59 + 0.38 * p["face_shape"])  # long lashes shade it
+        light[eye] = ambient[eye].mean(0) * (0.53 + 0.50 * p["face_shape"])  # long lashes shade it
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
     side, ahead = np.abs(head.rest[teeth, 0]), head.rest[teeth, 2]
     corner = np.abs(head.rest[:, 0][asset().regions["lips"] > 0.5]).max()
-    entering = np.clip((ahead - ahead.min()) / 1.2, 0, 1) ** 2 * np.clip(3.1 - 4 * side / corner, 0.03, 1)
+    entering = np.clip((ahead - ahead.min()) / 1.2, 0, 1) ** 2 * np.clip(3.1 - 4 * side / corner, 0.4, 1)
     inside = head.pose.rotation[:, 2]
     entering[np.isin(teeth, vertices_of(shading.TONGUE))] *= 0.4  # it lies in the shade of the teeth
-    light[teeth] = (2.3 + 1.5 * p["mouth_open"]) * (2.2 * ambient_of(p, np.array([inside])) + key) * entering[:, None]
+    light[teeth] = (3.1 + 1.5 * p["mouth_open"]) * (2.2 * ambient_of(p, np.array([inside])) + key) * entering[:, None]
     found[teeth, 19] = entering
     return found
 
@@ -345,7 +346,8 @@ def _eyes(p: Values, colors: Colors, head: Head) -> Float[np.ndarray, "4 3"]:
     centers = [head.posed[vertices_of(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
     aside = 0.42 * p["gaze"]
     gaze = head.pose.rotation @ np.array([np.sin(aside), 0.0, np.cos(aside)])
-    return np.stack([*centers, gaze, 1.4 * colors.iris]).astype(np.float32)
+    iris = 1.1 * colors.iris / (1 + 2 * colors.iris.mean()) + np.array([0.004, 0.0025, 0.002])
+    return np.stack([*centers, gaze, iris]).astype(np.float32)
 
 
 def _cloth(p: Values, colors: Colors) -> Float[np.ndarray, "3 3"]:
@@ -357,12 +359,12 @@ def _pattern(p: Values) -> int:
     return {"plain": 0, "stripes": 1, "checks": 2}[PATTERNS[int(p["clothing_pattern"])]]
 
 
-def _look(p: Values, size: int) -> Float[np.ndarray, " 8"]:
+def _look(p: Values, size: int) -> Float[np.ndarray, " 9"]:
     old = min(max((p["age"] - 28) / 45, 0), 1.1)
-    pores = 0.046 + 0.014 * old + 0.020 * (p["face_shape"] - 0.5)
-    unit = size / VIEW / p["distance"]
-    white = 0.08 + 0.29 * min(p["sclera"], 1.1)
-    return np.array([pores, old, p["brow_raise"], white, 2 * p["relief_1"], unit, p["smile"], _crease(p)], np.float32)
+    pores = 0.055 + 0.014 * old + 0.020 * (p["face_shape"] - 0.5)
+    white = 0.065 + 0.33 * min(p["sclera"], 1.1)
+    others = (size / VIEW / p["distance"], p["smile"], _crease(p), 0.40 * max(p["face_shape"] - 0.5, 0))
+    return np.array([pores, old, p["brow_raise"], white, 2 * p["relief_1"], *others], np.float32)
 
 
 def _crease(p: Values) -> float:
@@ -371,12 +373,15 @@ def _crease(p: Values) -> float:
 
 
 @functools.cache
-def _unrolled() -> Float[np.ndarray, "v 2"]:
-    """The mean head laid flat: around its axis, and up over the crown."""
+def _unrolled() -> Float[np.ndarray, "v 4"]:
+    """The mean head laid flat: around its axis, and up over the crown; how open pores are, and where a beard grows."""
+    zone = zones()
+    open_ = 0.70 + 0.50 * zone.nose + 0.35 * zone.apple + 0.15 * zone.cheek - 0.10 * zone.forehead - 0.35 * zone.socket
     x, y, z = asset().mean.T - np.array([[0.0], [0.35], [-0.7]])
     out = np.hypot(x, z)
     up = np.where(y > 0, 1.25 * np.arctan2(y, out), y)
-    return np.stack([1.25 * np.arctan2(x, z) * np.cos(np.maximum(up, 0) / 1.25), up], 1).astype(np.float32)
+    flat = [1.25 * np.arctan2(x, z) * np.cos(np.maximum(up, 0) / 1.25), up, np.clip(open_, 0.15, 1.2), zone.beard]
+    return np.stack(flat, 1).astype(np.float32)
 
 
 @functools.cache

@@ -25,7 +25,7 @@ class Strands(NamedTuple):
     """A groom, how much longer each strand is than there, between which of its points it is drawn.
 
     cover: of a line; shine; code: their label; width; tip: share of the width at the tip; under: coverage and width of
-    the undercoat, 0 for none, every which strand makes it, and how light it is.
+    the undercoat, 0 for none, every which strand makes it, and how light it is; fine: share of the coverage of each.
     """
 
     name: str
@@ -38,16 +38,19 @@ class Strands(NamedTuple):
     width: float = _WIDE
     tip: float = 0.25
     under: tuple[float, float, int, float] = (1.0, 0.075, 4, 0.50)
+    fine: Float[np.ndarray, " n"] = np.ones(1, np.float32)
 
 
 def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     """How far inside the hair's border a place of the mean head's skin lies; below 0 outside."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
     border = np.interp(
-        z, [-1.02, -0.96, -0.80, -0.68, -0.52, -0.30, 0.0], [-0.50, -0.45, -0.13, 0.28, 0.69, 0.90, 1.06]
+        z, [-1.02, -0.97, -0.80, -0.62, -0.46, -0.34, -0.22, 0.0], [-0.52, -0.47, -0.28, 0.05, 0.38, 0.69, 0.90, 1.01]
     )
-    temples = 0.10 * np.exp(-(((x - 0.70) / 0.18) ** 2)) * (z > -0.6)
-    front = y - border - temples + 0.03 * np.exp(-((x / 0.15) ** 2))
+    temples = 0.15 * np.exp(-(((x - 0.72) / 0.19) ** 2)) * (z > -0.6)
+    front = y - border - temples + 0.04 * np.exp(-((x / 0.15) ** 2))
+    # No hairline is a line: it comes and goes, on either side its own.
+    front = front + 0.030 * np.sin(9.0 * at[:, 0] + 1.0) + 0.022 * np.sin(17 * at[:, 0] + 9 * y) * (z > -0.9)
     ear = np.sqrt(((y + 0.36) / 0.60) ** 2 + ((z + 1.42) / 0.42) ** 2) - 1
     nape = y + 1.15 + 0.3 * np.clip(z + 2.4, 0, 1)
     inside = np.minimum(np.where(z < -1.75, np.maximum(front, 0.3), front), nape)
@@ -85,9 +88,9 @@ def order(name: str) -> Float[np.ndarray, " n"]:
 def balding(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     """How early a place of the scalp loses its hair, from 1 (temples and crown) to 0 (sides and back)."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
-    front = 1.10 - 0.52 * np.clip(-0.35 - z, 0, 3) - 0.10 * np.exp(-((x / 0.35) ** 2)) + 0.10 * (x > 0.5)
+    front = 1.1 - 0.52 * np.clip(-0.35 - z, 0, 3) - 0.1 * np.exp(-((x / 0.5) ** 2)) + 0.08 * np.clip(2 * x - 0.5, 0, 1)
     crown = 1.05 - 0.75 * np.sqrt((z + 2.1) ** 2 + 0.7 * x**2)
-    return np.asarray(np.clip(np.maximum(front, crown) * np.clip((y - 0.50) / 0.50, 0, 1), 0, 1))
+    return np.asarray(np.clip(np.maximum(front, crown) * np.clip((y - 0.62 - 0.05 * np.sin(9 * z)) / 0.45, 0, 1), 0, 1))
 
 
 def spared(baldness: float) -> float:
@@ -129,8 +132,7 @@ def _crossing(name: str, height: float) -> Float[np.ndarray, " n"]:
     rows = np.arange(len(y))
     fall = y[rows, before] - y[rows, after]
     share = np.clip((y[rows, before] - height) / np.where(fall > 1e-6, fall, 1), 0, 1)
-    found = np.where(below.any(1) & (after > 0), before + share, after)
-    return np.asarray(found, dtype=np.float32)
+    return np.asarray(np.where(below.any(1) & (after > 0), before + share, after), dtype=np.float32)
 
 
 def _variant(p: Values) -> str:
@@ -140,7 +142,7 @@ def _variant(p: Values) -> str:
         kind = p["hair_parting"]
         return "slicked" if kind < -0.75 else ("parted" if kind > 0.25 else "textured")
     if style == "coily":
-        return "locs" if p["hair_curl"] > 0.9 else "coily"
+        return "locs" if p["hair_curl"] > 1.2 else "coily"
     if style == "ponytail":
         return "braid" if p["hair_parting"] > 0.5 else "ponytail"
     return style
@@ -158,7 +160,7 @@ def head_hair(p: Values) -> list[Strands]:
     stretch, last = _grown(name, p, hat != "none")
     first = np.zeros(count, np.float32) if hat == "none" else _crossing(name, RIM)
     spans = np.stack([first, np.where(_kept(name, p), last, 0)], 1).astype(np.float32)
-    strands = [_made(name, groom, stretch, spans, p["hair_length"] * (p["baldness"] == 0))]
+    strands = [_made(name, groom, stretch, spans, p)]
     if p["bangs"] > 0.02 and p["baldness"] < 0.2 and hat == "none" and style != "coily":
         strands.append(_fringe(p))
     return strands
@@ -169,45 +171,46 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
     count, points = asset().grooms[name].strands.shape[:2]
     length, stretch = p["hair_length"], np.full(count, 1 + 0.12 * p["hair_volume"])
     cut = min(max((p["baldness"] - 0.15) / 0.3, 0), 1)  # who loses hair wears the rest of it short
+    soon = np.clip(0.55 + 2 * (spared(p["baldness"]) - _rooted(name)[0]), 0.55, 1) if p["baldness"] > 0 else 1.0
     last = np.full(count, points - 1.0)
     if name in ("textured", "parted", "slicked"):
-        stretch *= (0.16 + 0.94 * length) * _thinning(name, p) * (1 - 0.4 * cut)
+        stretch *= (0.16 + 0.94 * length) * soon * (1 - 0.4 * cut)
     elif name == "coily":
-        stretch *= (0.20 + 0.95 * length * (1 - 0.85 * cut)) * (0.4 if under else 1) * _thinning(name, p)
+        stretch *= (0.20 + 0.95 * length * (1 - 0.85 * cut)) * (0.4 if under else 1) * soon
     elif name in ("ponytail", "braid"):
         stretch[:] = 1.0
         last[_tail(name)] = (points - 1) * (0.40 + 0.60 * length)
     elif name == "bun":
         stretch[:] = 1.0
     else:
-        ragged = 0.18 * (order(name) - 0.6)
+        at = asset().grooms[name].strands[:, 0]
+        rank = 0.5 + 0.4 * np.sin(57 * at[:, 0] + 83 * at[:, 2]) + 0.12 * order(name) if name == "locs" else order(name)
+        ragged = 0.10 * np.sin(11 * at[:, 0] + 7 * at[:, 2]) - 0.50 * rank**2.5
         last = np.minimum(last, _crossing(name, round(-0.75 - 2.1 * length, 3)) + ragged * points / 4)
         last = np.maximum(last, 2.0) * (1 - 0.85 * cut)
     return stretch, last
 
 
-def _thinning(name: str, p: Values) -> Float[np.ndarray, " n"]:
-    """Short hair is shorter where it is soon lost."""
-    left = spared(p["baldness"]) - _rooted(name)[0]
-    return np.asarray(np.clip(0.55 + 2 * left, 0.55, 1)) if p["baldness"] > 0 else np.ones(len(left))
-
-
 @functools.cache
 def _tail(name: str) -> np.ndarray:
-    """Strands that do not lie on the head."""
-    strands = asset().grooms[name].strands
-    return np.asarray(np.abs(strands[:, 0] - strands[:, 1]).max(1) * 0 + (strands[:, 0, 2] < -2.9) > 0)
+    """Strands that do not lie on the head: they begin far from their roots."""
+    groom = asset().grooms[name]
+    at = (asset().mean[groom.roots] * groom.weights[..., None]).sum(1)
+    return np.asarray(((groom.strands[:, 0] - at) ** 2).sum(1) > 0.01)
 
 
-def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"], length: float) -> Strands:
-    shine = {"coily": 0.25, "locs": 0.4, "curly": 0.7, "textured": 0.7, "slicked": 1.3}.get(name, 1.0)
-    made = Strands(name, groom, stretch, spans, 0.65, shine, HAIR)
+def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"], p: Values) -> Strands:
+    shine = {"coily": 0.3, "curly": 0.9, "textured": 0.9, "slicked": 1.5, "locs": 0.15}.get(name, 1.5)
+    made = Strands(name, groom, stretch, spans, 0.65, shine, HAIR, fine=_fineness(name, p))
+    if name == "locs":
+        return made._replace(under=(1.0, 0.06, 4, 0.30), tip=0.4, cover=0.85, width=0.019)
     if name in ("curly", "ponytail", "braid", "bun"):
         return made._replace(under=(1.0, 0.045, 4, 0.62))
     if name == "coily":
-        return made._replace(under=(1.0, 0.06, 4, 0.55), tip=0.6)
+        return made._replace(under=(1.0, 0.075, 4, 0.55), tip=0.6)
     if name in ("textured", "parted", "slicked"):
-        return made._replace(under=(min(max((length - 0.1) / 0.3, 0), 1), 0.045, 4, 0.65), cover=0.7)
+        full = min(max((p["hair_length"] * (p["baldness"] == 0) - 0.1) / 0.3, 0), 1)
+        return made._replace(under=(full, 0.045, 4, 0.65), cover=0.7)
     return made
 
 
@@ -224,29 +227,43 @@ def _kept(name: str, p: Values) -> np.ndarray:
     lost = early * (0.86 + 0.24 * order(name)) > spared(p["baldness"])
     ahead = asset().grooms[name].strands[:, 0, 2] > -0.75
     high = (inside - 0.10 * order(name) ** 2 < 0.055 * p["hairline"]) & ahead
+    lost |= _tail(name) & (p["baldness"] > 0.35)  # too little is left for a knot
     return np.asarray(~lost & ~high) if p["baldness"] > 0 else ~high
+
+
+def _fineness(name: str, p: Values) -> Float[np.ndarray, " n"]:
+    """Hair is finer towards its border and where it is soon lost: there single hairs must not stand as dots."""
+    early, inside = _rooted(name)
+    least = {"locs": 1.0, "textured": 0.22, "parted": 0.22, "slicked": 0.22, "coily": 0.2}.get(name, 0.5)
+    border = np.clip((inside - 0.055 * p["hairline"] + 0.07) / (0.25 if least < 0.3 else 0.14), least, 1)
+    left = np.clip(0.25 + 4.5 * (spared(p["baldness"]) - early), 0.22, 1) if p["baldness"] > 0 else 1.0
+    return np.asarray(border * left, dtype=np.float32)
 
 
 def _fringe(p: Values) -> Strands:
     groom = mirrored("fringe") if p["hair_fall"] < 0 else asset().grooms["fringe"]
     count, points = groom.strands.shape[:2]
     last = (points - 1) * min(1, 0.45 + 0.57 * p["bangs"])
-    kept = (order("fringe") < 0.12 + 1.3 * p["bangs"]) & _kept("fringe", p)
-    kept &= (np.abs(groom.strands[:, 0, 0]) < 0.62) | (HAIR_STYLES[int(p["hair_style"])] != "cropped")
+    # Whole locks are left out, and no single strands: these would stand like the teeth of a comb.
+    across, rank = groom.strands[:, 0, 0], order("fringe")
+    gap = 0.5 + 0.3 * np.sin(13 * across + 1.0) + 0.2 * np.sin(29 * across) + 0.35 * (rank - 0.5)
+    kept = (gap < 0.25 + 1.1 * p["bangs"]) & _kept("fringe", p)
+    kept &= (np.abs(across) < 0.45 + 0.3 * rank) | (HAIR_STYLES[int(p["hair_style"])] != "cropped")
     spans = np.stack([np.zeros(count), np.where(kept, last, 0)], 1).astype(np.float32)
-    under = (min(1.0, 2 * p["bangs"] - 0.3), 0.05, 4, 0.70)
-    return Strands("fringe", groom, np.full(count, 1 + 0.16 * p["bangs"]), spans, 0.65, 0.5, HAIR, under=under)
+    longer, under = np.full(count, 1 + 0.16 * p["bangs"]), (min(0.6, 1.2 * p["bangs"] - 0.2), 0.03, 4, 0.80)
+    fine = np.clip(1.1 - _rooted("fringe")[1], 0.25, 1) * np.clip(2.6 - 2.4 * np.abs(across), 0.25, 1)
+    return Strands("fringe", groom, longer, spans, 0.65, 1.3, HAIR, under=under, fine=fine)
 
 
 def brow_hair(p: Values) -> Strands:
     """Brows, thicker on masculine faces and by the person's own thickness."""
     groom = asset().grooms["brows"]
     count, points = groom.strands.shape[:2]
-    share = min(max(0.55 + 0.16 * p["brow_thickness"] + 0.25 * (p["face_shape"] - 0.5), 0.22), 1.0)
+    share = min(max(0.57 + 0.17 * p["brow_thickness"] + 0.30 * (p["face_shape"] - 0.5), 0.22), 1.0)
     spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
     # Hairs at the inner end stand up: shorter there, they do not look like a frown.
     lying = 0.75 + 0.25 * np.clip((np.abs(groom.strands[:, 0, 0]) - 0.28) / 0.2, 0, 1)
-    return Strands("brows", groom, lying, spans, 0.22, 0.1, BARE, 0.012, 0.1, (0.05, 0.04, 1, 0.6))
+    return Strands("brows", groom, lying, spans, 0.29, 0.1, BARE, 0.0078, 0.1, (0.05, 0.05, 1, 0.75))
 
 
 def lashes(p: Values) -> Strands:
@@ -255,9 +272,9 @@ def lashes(p: Values) -> Strands:
     count, points = groom.strands.shape[:2]
     fine = 1 - p["face_shape"]
     spans = np.tile(np.array([0, points - 1], np.float32), (count, 1))
-    stretch = np.full(count, 0.80 + 0.25 * fine + 0.25 * p["makeup"])
-    width = 0.0075 + 0.002 * fine + 0.004 * p["makeup"]
-    return Strands("lashes", groom, stretch, spans, 0.55 + 0.3 * p["makeup"], 0.0, KEPT, width, 0.1, (0.0, 0.0, 1, 1.0))
+    stretch = np.full(count, 0.65 + 0.35 * fine + 0.25 * p["makeup"])
+    width, cover = 0.0042 + 0.0028 * fine + 0.004 * p["makeup"], 0.28 + 0.25 * fine + 0.3 * p["makeup"]
+    return Strands("lashes", groom, stretch, spans, cover, 0.0, KEPT, width, 0.1, (0.0, 0.0, 1, 1.0))
 
 
 def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, Float[np.ndarray, " n"]]:

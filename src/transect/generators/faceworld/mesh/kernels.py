@@ -453,6 +453,7 @@ def light_strands(
         count = counts[s]
         # A fixed jitter of each strand's scales keeps highlights from being one line.
         turn = np.float32(0.10) * np.float32((s * 7919) % 97 - 48) / np.float32(48)
+        out_tip, out_root = turn - np.float32(0.12), turn + np.float32(0.22)
         after = _hidden(screen[s, 0, 0], screen[s, 0, 1], screen[s, 0, 2] + nearer, solid)
         here = True
         for i in range(count):
@@ -482,23 +483,15 @@ def light_strands(
             nx, ny, nz = nx * scale, ny * scale, nz * scale
             along = tx * light[0, 0] + ty * light[0, 1] + tz * light[0, 2]
             across = np.sqrt(max(zero, one - along * along))
-            facing = max(
-                zero, (nx * light[0, 0] + ny * light[0, 1] + nz * light[0, 2] + np.float32(0.35)) / np.float32(1.35)
-            )
+            facing = nx * light[0, 0] + ny * light[0, 1] + nz * light[0, 2]
+            facing = max(zero, (facing + np.float32(0.35)) / np.float32(1.35))
             body = np.float32(0.35) * across + np.float32(0.65) * facing
-            to_tip = (tx + (turn - np.float32(0.12)) * nx) * hx + (ty + (turn - np.float32(0.12)) * ny) * hy
-            to_tip += (tz + (turn - np.float32(0.12)) * nz) * hz
-            to_root = (tx + (turn + np.float32(0.22)) * nx) * hx + (ty + (turn + np.float32(0.22)) * ny) * hy
-            to_root += (tz + (turn + np.float32(0.22)) * nz) * hz
-            first = max(zero, one - to_tip * to_tip)
-            second = max(zero, one - to_root * to_root)
+            to_tip = (tx + out_tip * nx) * hx + (ty + out_tip * ny) * hy + (tz + out_tip * nz) * hz
+            to_root = (tx + out_root * nx) * hx + (ty + out_root * ny) * hy + (tz + out_root * nz) * hz
+            first, second = max(zero, one - to_tip * to_tip), max(zero, one - to_root * to_root)
+            for _ in range(3):
+                first, second = first * first, second * second
             first *= first
-            first *= first
-            first *= first
-            first *= first
-            second *= second
-            second *= second
-            second *= second
             front = min(one, max(zero, np.float32(0.2) + facing))
             sky = half + half * ny
             for c in range(3):
@@ -514,6 +507,7 @@ def paint_strands(  # noqa: C901
     screen: Float[np.ndarray, "n k 3"],
     colors: Float[np.ndarray, "n k 3"],
     counts: Int32[np.ndarray, " n"],
+    fine: Float[np.ndarray, " n"],
     look: Float[np.ndarray, " 7"],
     solid: Float[np.ndarray, "h w"],
     depth: Float[np.ndarray, "h w"],
@@ -522,9 +516,9 @@ def paint_strands(  # noqa: C901
 ) -> None:
     """Lines of hair that taper to tips and roots; edges cover the share of a pixel that they do.
 
-    look: coverage, bias of depth, width in pixels, label, factor on colors, share of the width at the tip, every which
-    strand is drawn or, below 0, left out. solid: depth without frames of glasses, which hide what lies behind them and
-    nothing beside them.
+    fine: share of the coverage that each strand has. look: coverage, bias of depth, width in pixels, label, factor on
+    colors, share of the width at the tip, every which strand is drawn or, below 0, left out. solid: depth without
+    frames of glasses, which hide what lies behind them and nothing beside them.
     """
     height, width = depth.shape
     one, half = np.float32(1), np.float32(0.5)
@@ -532,16 +526,13 @@ def paint_strands(  # noqa: C901
     for s in range(0, screen.shape[0], max(every, 1)):
         if every < 0 and s % -every == 0:
             continue
-        count = counts[s]
+        count, own_cover = counts[s], cover * fine[s]
         for i in range(count - 1):
             x0, y0, z0 = screen[s, i, 0], screen[s, i, 1], screen[s, i, 2]
             x1, y1, z1 = screen[s, i + 1, 0], screen[s, i + 1, 1], screen[s, i + 1, 2]
-            if (
-                max(x0, x1) < -wide
-                or min(x0, x1) >= width + wide
-                or max(y0, y1) < -wide
-                or min(y0, y1) >= height + wide
-            ):
+            if max(x0, x1) < -wide or min(x0, x1) >= width + wide:
+                continue
+            if max(y0, y1) < -wide or min(y0, y1) >= height + wide:
                 continue
             # A piece whose two ends lie behind what is drawn is taken to lie behind it.
             px, py = min(max(int(x0), 0), width - 1), min(max(int(y0), 0), height - 1)
@@ -574,7 +565,7 @@ def paint_strands(  # noqa: C901
                 first, last = max(0, first), min((height if flat else width) - 1, last)
                 for k in range(first, last + 1):
                     share = min(high, np.float32(k + 1)) - max(low, np.float32(k))
-                    alpha = cover * min(one, share)
+                    alpha = own_cover * min(one, share)
                     px, py = (fixed, k) if flat else (k, fixed)
                     if z <= solid[py, px] or alpha <= np.float32(0.02):
                         continue

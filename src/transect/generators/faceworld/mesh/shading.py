@@ -28,7 +28,7 @@ def pores() -> Int8[np.ndarray, "d d 3"]:
     for width, share in ((1.2, 0.5), (2.5, 1.0), (5.0, 0.7)):
         layer = gaussian_filter(draws.standard_normal(height.shape), width, mode="wrap")
         height += share * layer / layer.std()
-    height = -(np.abs(height) ** 0.8) + 0.3 * height
+    height = np.tanh(0.9 * height) - 0.25 * np.sqrt(np.abs(height))
     height = (height - height.mean()) / height.std()
     across = np.roll(height, -1, 1) - np.roll(height, 1, 1)
     down = np.roll(height, -1, 0) - np.roll(height, 1, 0)
@@ -153,7 +153,7 @@ def _reached(
 @compiled
 def _shade_eye(
     at: Float[np.ndarray, " 21"], number: int, above: int, wet: bool, lit: np.float32, lamp: Float[np.ndarray, "10 3"],
-    eyes: Float[np.ndarray, "4 3"], look: Float[np.ndarray, " 8"], out: Float[np.ndarray, " 3"],
+    eyes: Float[np.ndarray, "4 3"], look: Float[np.ndarray, " 9"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
     """An eye; above: how many points of it lie over this one; wet: whether the lower lid is next to it."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
@@ -162,43 +162,46 @@ def _shade_eye(
     px, py, pz = px * scale, py * scale, pz * scale
     ahead = px * eyes[2, 0] + py * eyes[2, 1] + pz * eyes[2, 2]
     angle = np.arccos(min(one, max(-one, ahead)))
-    soft = max(np.float32(0.04), np.float32(5) / look[5])
+    soft = max(np.float32(0.035), np.float32(4) / look[5])
     iris = min(one, max(zero, (np.float32(0.39) + half * soft - angle) / soft))
-    pupil = min(one, max(zero, (np.float32(0.14) + half * soft - angle) / soft))
-    ring = _bump((angle - np.float32(0.375)) / np.float32(0.065))
     turn = np.arctan2(py - eyes[2, 1], px - eyes[2, 0])
-    fibers = np.float32(0.9) + np.float32(0.20) * np.sin(
-        turn * np.float32(23) + np.float32(3) * np.sin(turn * np.float32(9))
-    )
-    fibers *= np.float32(0.75) + np.float32(0.5) * _bump((angle - np.float32(0.22)) / np.float32(0.08))
+    wave = np.sin(turn * np.float32(9) + eyes[3, 0] * np.float32(300))
+    pupil = min(one, max(zero, (np.float32(0.125) + half * soft - angle) / soft))
+    ring = min(one, max(zero, (angle - np.float32(0.285)) * np.float32(9.5)))  # the limbus is dark, and soft inwards
+    fibers = np.float32(0.92) + np.float32(0.17) * np.sin(turn * np.float32(23) + np.float32(3) * wave)
+    fibers += np.float32(0.12) * np.sin(turn * np.float32(41) - np.float32(2) * wave + angle * np.float32(12))
+    collar = _bump((angle + np.float32(0.008) * wave - np.float32(0.195)) / np.float32(0.05))
     # Light that the cornea gathers opposite to where it comes from.
     across = (px - eyes[2, 0] * ahead) * lamp[0, 0] + (py - eyes[2, 1] * ahead) * lamp[0, 1]
-    fibers *= max(np.float32(0.45), one - np.float32(1.6) * across)
-    dark = (one - np.float32(0.75) * ring * iris) * (one - np.float32(0.97) * pupil)
-    vein = one - np.float32(0.30) * min(one, max(zero, angle - np.float32(0.50)))
+    fibers *= max(half, one - np.float32(1.4) * across) * (np.float32(0.85) + np.float32(0.60) * collar)
+    dark = (one - np.float32(0.72) * ring * ring * iris) * (one - np.float32(0.97) * pupil)
+    vein = one - np.float32(0.22) * min(one, max(zero, angle - np.float32(0.50)))
     pink = min(one, max(zero, (np.float32(0.335) - abs(at[0])) * np.float32(25)))  # the caruncle
     below = np.float32(above) / look[5]
-    lid = one - np.float32(0.40) * np.exp(-below * np.float32(14)) - np.float32(0.40) * _bump(below * np.float32(22))
-    corner = one - np.float32(0.45) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
+    lid = one - np.float32(0.34) * np.exp(-below * np.float32(16)) - np.float32(0.46) * _bump(below * np.float32(26))
+    corner = one - np.float32(0.38) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
     turned = max(zero, (px * lamp[0, 0] + py * lamp[0, 1] + pz * lamp[0, 2] + np.float32(0.45)) / np.float32(1.45))
     cx, cy, cz = px, py, pz
     if angle < np.float32(0.40):  # the cornea bulges
         cx, cy, cz = px - half * eyes[2, 0], py - half * eyes[2, 1], pz - half * eyes[2, 2]
         scale = one / np.sqrt(cx * cx + cy * cy + cz * cz)
         cx, cy, cz = cx * scale, cy * scale, cz * scale
-    mirrored = cx * lamp[1, 0] + cy * lamp[1, 1] + cz * lamp[1, 2]
-    size = np.float32(0.994) - np.float32(0.006) * lamp[5, 0]
-    spot = min(one, max(zero, (mirrored - size) / np.float32(0.006)))
-    spot *= np.float32(0.3) + np.float32(0.7) * lit
-    window = np.float32(0.03) * max(zero, cy) * (one - half * pupil)
-    moist = np.float32(0.10) * (np.float32(0.3) + np.float32(0.7) * lit) if wet else zero
+    # Lamps of portraits are tall and wide: some of them is mirrored below the lid, wherever their middle stands.
+    hx = eyes[2, 0] + min(max(lamp[1, 0] - eyes[2, 0], np.float32(-0.34)), np.float32(0.34))
+    hy = eyes[2, 1] + min(max(lamp[1, 1] - eyes[2, 1], np.float32(0.22)), np.float32(0.34))
+    mirrored = (cx * hx + cy * hy + cz * lamp[1, 2]) / np.sqrt(hx * hx + hy * hy + lamp[1, 2] * lamp[1, 2])
+    spot = (mirrored - np.float32(0.994) + np.float32(0.006) * lamp[5, 0]) * np.float32(200)
+    spot = min(one, max(zero, spot)) * (half + half * lit)
+    window = np.float32(0.035) * max(zero, cy) * (one - np.float32(0.7) * pupil)
+    moist = np.float32(0.09) * (np.float32(0.4) + np.float32(0.6) * lit) if wet else zero
+    collar *= min(one, eyes[3, 2] / eyes[3, 0])  # blue and green irises are hazel around the pupil
     for k in range(3):
         white = look[3] * (vein if k else one) * (one if k == 0 else np.float32(0.95 if k == 1 else 0.91))
         white *= one - pink * (np.float32(0.2) if k == 0 else np.float32(0.55))
-        own = white * (one - iris) + eyes[3, k] * fibers * iris
-        e = at[9 + k] + lamp[2, k] * turned * (np.float32(0.25) + np.float32(0.75) * lit)
-        shine = spot * np.float32(0.55) * lamp[2, k] + (window + np.float32(0.35) * moist) * e
-        out[k] = own * dark * e * lid * corner + shine * min(one, lid + np.float32(0.2))
+        own = white * (one - iris) + eyes[3, k] * fibers * iris * (one + np.float32(0.25 - 0.20 * k) * collar)
+        e = at[9 + k] + lamp[2, k] * turned * (np.float32(0.32) + np.float32(0.68) * lit)
+        shine = spot * np.float32(0.62) * lamp[2, k] + (window + np.float32(0.35) * moist) * e
+        out[k] = own * dark * e * lid * corner + shine * min(one, lid + np.float32(0.3))
 
 
 @compiled
@@ -212,10 +215,41 @@ def _weave(at: Float[np.ndarray, " 21"], fine: Int8[np.ndarray, "d d 3"]) -> np.
     return max(np.float32(0.5), one + np.float32(0.035) * _STEP * raised + np.float32(0.35) * edge * edge)
 
 
+_CROWNS = np.array(
+    [[0, 0.135, 0.241, 0.363, 0.474, 0.585, 0.9], [0, 0.083, 0.177, 0.285, 0.396, 0.51, 0.9]], np.float32
+)
+"""Where upper and lower teeth end along the arch from its middle: mean crowns (Wheeler 1974), eyes 63 mm apart."""
+
+
+@compiled
+def _tooth(
+    at: Float[np.ndarray, " 21"], row: int, below: np.float32, soft: np.float32
+) -> tuple[np.float32, np.float32]:
+    """How light a place of the upper (0) or lower teeth (1) is, and how much of it is gum; edges are that soft."""
+    zero, one, half, n = np.float32(0), np.float32(1), np.float32(0.5), 0
+    back = max(zero, np.float32(0.335 - 0.02 * row) - at[2])
+    along = abs(at[0]) + back * (np.float32(0.27) + np.float32(0.6) * back)
+    while n < 5 and along > _CROWNS[row, n + 1]:
+        n += 1
+    wide = half * (_CROWNS[row, n + 1] - _CROWNS[row, n])
+    beside = abs(along - _CROWNS[row, n] - wide) / wide
+    # From the biting edge, whose corners are round, and from the gum, which is an arch over each tooth.
+    bite = at[1] - np.float32(0.1) * along * along + np.float32(1.147 + 0.01 * row)
+    edge, short = bite if row == 0 else -bite, np.float32(0.010 if row == 0 and n == 1 else 0)
+    root = np.float32(0.150 - 0.03 * row) - short - np.float32(0.035) * beside * beside - edge
+    past = min(one, max(zero, half - (edge - short - np.float32(0.020) * _square(_square(beside))) / soft))
+    gap = np.float32(0.006) + half * soft
+    light = (one - np.float32(0.16) * beside * beside) * (one - np.float32(0.6) * past)
+    light *= one - np.float32(0.006) / gap * _bump((one - beside) * wide / gap)
+    light *= one - np.float32(0.5) * np.exp(-below * np.float32(26))  # under the lip; and towards the corners:
+    light *= (np.float32(0.45) + np.float32(0.55) * max(zero, at[5])) * _bump(along / np.float32(0.55))
+    return light, max(past, min(one, max(zero, half - root / soft)))
+
+
 @compiled
 def _shade_other(
     at: Float[np.ndarray, " 21"], part: int, below: np.float32, facing: np.float32, lit: np.float32,
-    lamp: Float[np.ndarray, "10 3"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 3"],
+    lamp: Float[np.ndarray, "10 3"], fine: Int8[np.ndarray, "d d 3"], soft: np.float32, out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
     """Teeth, so far below the lip, tongue, hats, frames, earrings and masks."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
@@ -226,23 +260,12 @@ def _shade_other(
     if part == 10:  # finer cloth
         across, down = np.float32(110) * (at[0] + half * at[2]), np.float32(110) * (at[1] - np.float32(0.3) * at[2])
         weave = one + np.float32(0.035) * np.sin(across) * np.sin(down)
-    gum = zero
-    if part == 3 or part == 4:  # between one tooth and the next, rounded, and towards the gums
-        place = at[0] / (np.float32(0.115) if part == 3 else np.float32(0.085))
-        number = np.floor(place)
-        beside = abs(place - number - half) * np.float32(2)
-        root = at[1] + np.float32(0.995) if part == 3 else -np.float32(1.225) - at[1]
-        root += np.float32(0.03) * beside * beside
-        gum = min(one, max(zero, root * np.float32(60)))
-        weave = one - np.float32(0.22) * beside * beside - np.float32(0.35) * _bump((one - beside) / np.float32(0.10))
-        weave *= (np.float32(0.96) + np.float32(0.05) * np.sin(number * np.float32(2.4))) * (
-            half + half * max(zero, at[5])
-        )
-        weave *= (
-            one - np.float32(0.42) * np.exp(-below * np.float32(30)) - np.float32(0.2) * _bump(root * np.float32(20))
-        )
+    weave, gum = _tooth(at, part - 3, below, soft) if part == 3 or part == 4 else (weave, zero)
     direct = max(zero, facing * np.float32(0.9) + np.float32(0.1)) * lit if part > 6 else zero
     shine = at[15] * lobe * (lit if part > 6 else at[19])
+    if part == 8:  # what is polished mirrors the bright ceiling at its upper edges
+        above = max(zero, at[4] - np.float32(0.55))
+        shine += np.float32(0.35) * above * above
     for k in range(3):
         pink = one - gum * (np.float32(0.45) if k == 0 else np.float32(0.74))
         out[k] = pink * weave * at[12 + k] * (at[9 + k] + lamp[2, k] * direct) + shine * lamp[2, k]
@@ -272,33 +295,34 @@ def _shade_clothes(
 
 @compiled
 def _find_relief(
-    places: Float[np.ndarray, "n 5"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 6"]
+    places: Float[np.ndarray, "n 7"], fine: Int8[np.ndarray, "d d 3"], out: Float[np.ndarray, " 7"]
 ) -> None:
-    """Fine relief on three scales by the place on the unrolled skin, averaged over places.
+    """Fine relief on three scales by the place on the unrolled skin, averaged over places, as deep as pores are there.
 
-    Slopes across and down, depth of the two finer scales, depth and slope of the third, and how red the skin is.
+    Slopes across and down, depth of the two finer scales, depth and slope of the third, how red, stubble of a beard.
     """
-    mask, share, less = fine.shape[0] - 1, _STEP / np.float32(places.shape[0]), np.float32(0.4)
-    for k in range(6):
-        out[k] = 0
+    mask, share = fine.shape[0] - 1, _STEP / np.float32(places.shape[0])
+    out[:] = 0
     for n in range(places.shape[0]):
-        over, down = places[n, 3], places[n, 4]
+        over, down, open_ = places[n, 3], places[n, 4], np.float32(0.38) * share * places[n, 5]
         i, j = np.uint32(int(over * np.float32(420)) & mask), np.uint32(int(down * np.float32(420)) & mask)
-        gx, gy, deep = np.int32(fine[j, i, 0]), np.int32(fine[j, i, 1]), np.int32(fine[j, i, 2])
-        i, j = np.uint32(int(over * np.float32(170)) & mask), np.uint32(int(down * np.float32(170)) & mask)
-        gx, gy, deep = gx + fine[j, i, 0], gy + fine[j, i, 1], deep + fine[j, i, 2]
-        i, j = np.uint32(int(over * np.float32(70)) & mask), np.uint32(int(down * np.float32(70)) & mask)
-        out[0] += share * (np.float32(gx) + less * np.float32(fine[j, i, 0]))
-        out[1] += share * (np.float32(gy) + less * np.float32(fine[j, i, 1]))
-        out[2] += share * np.float32(deep)
+        gx, gy, deep = 5 * np.int32(fine[j, i, 0]), 5 * np.int32(fine[j, i, 1]), 5 * np.int32(fine[j, i, 2])
+        out[6] += np.float32(0.2) * share * np.float32(deep) * places[n, 6]
+        i, j = np.uint32(int(over * np.float32(190)) & mask), np.uint32(int(down * np.float32(190)) & mask)
+        gx, gy, deep = gx + 2 * fine[j, i, 0], gy + 2 * fine[j, i, 1], deep + 2 * fine[j, i, 2]
+        i, j = np.uint32(int(over * np.float32(60)) & mask), np.uint32(int(down * np.float32(60)) & mask)
+        wide = share * np.float32(fine[j, i, 0])
+        out[0] += open_ * np.float32(gx) + np.float32(0.25) * wide
+        out[1] += open_ * np.float32(gy) + np.float32(0.25) * share * np.float32(fine[j, i, 1])
+        out[2] += open_ * np.float32(deep)
         out[3] += share * np.float32(fine[j, i, 2])
-        out[4] += share * np.float32(fine[j, i, 0])
+        out[4] += wide
         out[5] += share * np.float32(fine[i, j, 2])
 
 
 @compiled
 def _wrinkle(  # noqa: C901
-    at: Float[np.ndarray, " 3"], wave: np.float32, look: Float[np.ndarray, " 8"], out: Float[np.ndarray, " 3"]
+    at: Float[np.ndarray, " 3"], wave: np.float32, look: Float[np.ndarray, " 9"], out: Float[np.ndarray, " 3"]
 ) -> None:
     """Lines that age and the face's muscles draw at a place: adds to both slopes, and what falls into hollows."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
@@ -317,10 +341,12 @@ def _wrinkle(  # noqa: C901
             crow = _bump((np.sqrt(ox * ox + oy * oy) - np.float32(0.22)) / np.float32(0.12))
             crow *= old * np.float32(0.6) + smile * (np.float32(0.06) + np.float32(0.3) * old)
             if crow > 0:
-                gy += np.float32(0.34) * crow * np.cos(np.float32(13) * np.arctan2(oy, ox) + look[4])
-        bag = _bump((ry + np.float32(0.30)) / np.float32(0.05))
+                turn = np.arctan2(oy, ox)
+                bent = np.float32(14) * turn + np.float32(1.4) * (wave + np.sin(ox * np.float32(21))) + look[4]
+                gy += np.float32(0.30) * crow * _bump(turn + np.float32(0.1)) * np.cos(bent)
+        bag = _bump((ry + np.float32(0.30)) / np.float32(0.05)) * (old + np.float32(0.4) * smile)
         if bag > 0:
-            gy += np.float32(0.35) * old * bag * _bump((side - np.float32(0.48)) / np.float32(0.2))
+            gy += np.float32(0.35) * bag * _bump((side - np.float32(0.48)) / np.float32(0.2))
     # Nostrils, the wings' edges, the fold from nose to mouth and the lid's crease.
     if side < np.float32(0.75) and rz > zero:
         if ry < np.float32(-0.6) and ry > np.float32(-1.3):
@@ -331,15 +357,15 @@ def _wrinkle(  # noqa: C901
             if edge > 0:
                 hole += np.float32(0.30) * _bump((ry + np.float32(0.845)) / np.float32(0.05)) * edge
             ox, oy = (side - np.float32(0.315)) / np.float32(0.030), (ry + np.float32(0.74)) / np.float32(0.085)
-            hole += np.float32(0.22) * _bump(ox) * _bump(oy)
+            hole += np.float32(0.14) * _bump(ox) * _bump(oy)
             path = np.float32(0.30) - np.float32(0.42) * (ry + np.float32(0.72))
-            ox, oy = (side - path) / np.float32(0.055), (ry + np.float32(0.93)) / np.float32(0.20)
+            ox, oy = (side - path) / np.float32(0.045), (ry + np.float32(0.95)) / np.float32(0.22)
             line = _bump(ox)
             if line > 0:
-                line *= _bump(oy) * (np.float32(0.10) + np.float32(0.55) * old + np.float32(0.25) * smile)
+                line *= _bump(oy) * (np.float32(0.08) + np.float32(0.45) * old + np.float32(0.24) * smile)
                 fold = line * ox
-                gx -= np.float32(0.8) * (fold if rx > 0 else -fold)
-                hole += np.float32(0.32) * line
+                gx -= np.float32(0.60) * (fold if rx > 0 else -fold)
+                hole += np.float32(0.24) * line
         elif ry > zero and ry < np.float32(0.3):
             ox = (side - np.float32(0.52)) / np.float32(0.20)
             oy = (ry - np.float32(0.135) + np.float32(0.05) * ox * ox) / np.float32(0.016)
@@ -351,21 +377,20 @@ def _wrinkle(  # noqa: C901
 
 @compiled
 def _shade_skin(
-    at: Float[np.ndarray, " 21"], places: Float[np.ndarray, "n 5"], facing: np.float32, lit: np.float32,
-    lamp: Float[np.ndarray, "10 3"], look: Float[np.ndarray, " 8"], fine: Int8[np.ndarray, "d d 3"],
-    relief: Float[np.ndarray, " 6"], lines: Float[np.ndarray, " 3"], out: Float[np.ndarray, " 3"],
+    at: Float[np.ndarray, " 21"], places: Float[np.ndarray, "n 7"], facing: np.float32, lit: np.float32,
+    lamp: Float[np.ndarray, "10 3"], look: Float[np.ndarray, " 9"], fine: Int8[np.ndarray, "d d 3"],
+    relief: Float[np.ndarray, " 7"], lines: Float[np.ndarray, " 3"], out: Float[np.ndarray, " 3"],
 ) -> None:  # fmt: skip
     """Skin and lips. places: at rest and unrolled, over which relief is averaged; relief, lines: room for them."""
     zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
     _find_relief(places, fine, relief)
-    for k in range(3):
-        lines[k] = 0
+    lines[:] = 0
     for n in range(places.shape[0]):
         _wrinkle(places[n], relief[4], look, lines)
     share = one / np.float32(places.shape[0])
     gx, gy, hole = look[0] * relief[0] + share * lines[0], look[0] * relief[1] + share * lines[1], share * lines[2]
     hole = min(hole, one)
-    mottled = one + look[0] * (np.float32(0.45) * relief[2] + np.float32(0.3) * relief[3])
+    mottled = one + look[0] * (np.float32(0.40) * relief[2] + np.float32(0.32) * relief[3])
     nx, ny, nz = at[3], at[4], at[5]
     bx, by = nx + gx, ny + gy
     scale = one / np.sqrt(bx * bx + by * by + nz * nz)
@@ -376,13 +401,13 @@ def _shade_skin(
     wide = _square(_square(_square(max(zero, bx * lamp[1, 0] + by * lamp[1, 1] + bz * lamp[1, 2]))))
     narrow = wide * wide * wide
     turned = _square(one - min(one, max(zero, nz)))
-    edge = gloss * (np.float32(0.035) + np.float32(0.45) * turned * turned * turned)
-    shine = edge * lit * seen * (np.float32(1.9) * narrow + np.float32(0.85) * wide)
+    edge = gloss * (one - inside) * (np.float32(0.035) + np.float32(0.45) * turned * turned * turned)
+    shine = edge * lit * seen * (np.float32(2.1) * narrow + np.float32(0.80) * wide)
     behind = max(zero, bx * lamp[3, 0] + by * lamp[3, 1] + bz * lamp[3, 2])
     sky = edge * seen * np.float32(0.22) * max(zero, np.float32(0.45) + np.float32(0.55) * by)
     sky = (sky + edge * np.float32(1.5) * behind * lamp[4, 1]) / max(at[10], np.float32(0.05))
     raised = max(np.float32(0.4), one + np.float32(0.6) * (gx * lamp[0, 0] + gy)) * mottled
-    dark = (one - np.float32(0.90) * inside) * mottled
+    dark = (one - np.float32(0.75) * inside) * mottled * (one + look[8] * min(zero, max(-half, half * relief[6])))
     red = one - np.float32(0.022) * relief[5]
     for k in range(3):
         own = at[12 + k] * (red if k else one) * (one - hole * (one if k else np.float32(0.86))) * dark
@@ -391,7 +416,7 @@ def _shade_skin(
         given = max(zero, (bumped + (facing - bumped) * smooth + creep) / (one + creep))
         through = lit + (spread_lit - lit) * (smooth + np.float32(0.1))
         e = at[9 + k] * raised + lamp[2, k] * given * through * (np.float32(0.35) + np.float32(0.65) * seen)
-        e += lamp[4, k] * behind * seen
+        e += lamp[4, k] * behind * seen + np.float32(0.13) * at[17] * lamp[2, k] * spread_lit  # from lip to lip
         out[k] = own * e + shine * lamp[2, k] + sky * at[11 if k == 2 else 10]
 
 
@@ -417,9 +442,9 @@ def shade(  # noqa: C901
     shadow: Float[np.ndarray, "m m"],
     eyes: Float[np.ndarray, "4 3"],
     cloth: Float[np.ndarray, "3 3"],
-    look: Float[np.ndarray, " 8"],
+    look: Float[np.ndarray, " 9"],
     fine: Int8[np.ndarray, "d d 3"],
-    unrolled: Float[np.ndarray, "v 2"],
+    unrolled: Float[np.ndarray, "v 4"],
     picture: Float[np.ndarray, "h w 3"],
     label: UInt8[np.ndarray, "h w"],
     room: Float[np.ndarray, "9 21"],
@@ -435,7 +460,8 @@ def shade(  # noqa: C901
     of the key light, pixels of its shadow a unit, bias of the shadow; axes of the shadow's picture; how far the light
     creeps around by color. eyes: centers of both, direction of the gaze, color of the iris. cloth: color, second
     color, neckline's height, kind, pattern. look: depth of pores, age 0..1, raised brows, sclera, phase of wrinkles,
-    points a unit, smile, crease of the lid. unrolled: where the head's vertices lie on its skin laid flat.
+    points a unit, smile, crease of the lid, stubs of a shaven beard. unrolled: where the head's vertices lie on its
+    skin laid flat, how open pores are there, and how dense a beard would grow.
     """
     height, width = nearest.shape
     steep = np.float32(6) / look[5]
@@ -460,7 +486,7 @@ def shade(  # noqa: C901
                 for k in range(3):
                     places[n, k] = u * vertices[a, k] + v * vertices[b, k] + w * vertices[c, k]
                 if parts[f] == 0:
-                    for k in range(2):
+                    for k in range(4):
                         places[n, 3 + k] = u * unrolled[a, k] + v * unrolled[b, k] + w * unrolled[c, k]
                 lip = u * vertices[a, 17] + v * vertices[b, 17] + w * vertices[c, 17]
                 inside = u * vertices[a, 18] + v * vertices[b, 18] + w * vertices[c, 18]
@@ -492,7 +518,7 @@ def shade(  # noqa: C901
                 elif shown[n] == 5:
                     _shade_clothes(at, facing, lit, lamp, cloth, fine, out)
                 elif part > 2:
-                    _shade_other(at, part, runs[n] / look[5], facing, lit, lamp, fine, out)
+                    _shade_other(at, part, runs[n] / look[5], facing, lit, lamp, fine, np.float32(2) / look[5], out)
                 else:
                     among = places if same else places[n : n + 1]
                     _shade_skin(at, among, facing, lit, lamp, look, fine, relief, lines, out)

@@ -71,46 +71,48 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "eye_openness": (("eye-height2", 0.30),),
     "eye_fold": (("eye-eyefold", -0.32), ("eye-epicanthus", 0.20)),
     "eye_bags": (("eye-bag", 0.25),),
-    "brow_height": (("eyebrows-trans-high", 0.22),),
-    "brow_arch": (("eyebrows-angle", 0.22),),
+    "brow_height": (("eyebrows-trans-high", 0.28), ("head-oval", 0.19)),
+    "brow_arch": (("eyebrows-angle", 0.28), ("head-triangular", 0.07)),
     "brow_ridge": (("eyebrows-trans-ahead", 0.18), ("eyebrows-trans-high", -0.05)),
     "mouth_width": (("mouth-scale-horiz", 0.26),),
-    "mouth_height": (("mouth-trans-high", 0.22),),
+    "mouth_height": (("mouth-trans-high", 0.25),),
     "lip_fullness": (("mouth-upperlip-volume", 0.35), ("mouth-lowerlip-volume", 0.35), ("mouth-lowerlip-height", 0.12)),
     "lip_protrusion": (("mouth-scale-depth", 0.30),),
     "jaw_width": (("chin-bones", 0.38), ("head-square", 0.10)),
     "chin_width": (("chin-width", 0.30),),
     "chin": (("chin-height", 0.14), ("chin-jaw-drop", 0.25)),
     "cheekbones": (("cheek-bones", 0.30),),
-    "cheek_fullness": (("cheek-volume", 0.18), ("head-fat", 0.15)),
+    "cheek_fullness": (("cheek-volume", 0.18), ("head-fat", 0.15), ("mouth-scale-vert", 0.30)),
     "forehead_height": (("forehead-scale-vert", 0.07),),
     "forehead_width": (("forehead-temple", 0.30),),
     "face_width": (("head-round", 0.16), ("head-fat", 0.35), ("chin-height", -0.12)),
-    "face_length": (("head-scale-vert", 0.34),),
+    "face_length": (("head-scale-vert", 0.31), ("mouth-scale-vert", 0.11), ("chin-height", -0.05)),
     "ear_size": (("ear-scale", 0.26),),
     "neck_width": (("measure-neck-circ", 0.30),),
 }
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -0.22, "nose-scale-vert": -0.18, "nose-scale-horiz": -0.18, "nose-base": 0.26,
-    "head-scale-vert": -0.54, "head-scale-horiz": -0.40, "head-round": -0.38, "head-fat": -0.38, "chin-height": -0.18,
-    "chin-bones": -0.26, "cheek-volume": 0.08, "mouth-trans-high": 0.26, "mouth-scale-horiz": -0.04,
-    "mouth-scale-vert": -0.20, "mouth-lowerlip-height": 0.10, "mouth-angles": 0.24, "measure-neck-height": -0.35,
+    "eyebrows-trans-high": -0.41, "nose-scale-vert": -0.14, "nose-scale-horiz": -0.12, "nose-base": 0.26,
+    "head-scale-vert": -0.58, "head-scale-horiz": -0.35, "head-round": -0.44, "head-fat": -0.36, "head-oval": -0.06,
+    "chin-height": -0.24, "chin-width": -0.03, "chin-bones": -0.26, "cheek-volume": 0.08, "mouth-trans-high": 0.26,
+    "mouth-scale-horiz": -0.05, "mouth-scale-vert": -0.09, "mouth-lowerlip-height": 0.15, "mouth-angles": 0.30,
+    "eye-trans-across": 0.05, "ear-trans-high": 0.22, "ear-scale": 0.25, "measure-neck-height": -0.35,
     "measure-neck-circ": 0.30,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
-    "sex": 0.90, "head-round": 0.35, "head-square": 0.50, "head-scale-horiz": 0.25, "chin-height": 0.28,
-    "chin-width": 0.25, "chin-bones": -0.30, "chin-prominent": 0.15, "eyebrows-trans-high": 0.12,
-    "eyebrows-trans-ahead": 0.10, "eye-scale": -0.20, "measure-neck-circ": 0.50, "mouth-trans-high": 0.10,
-    "mouth-scale-horiz": 0.15, "mouth-upperlip-volume": -0.35, "mouth-lowerlip-volume": -0.25,
-    "nose-scale-vert": -0.45, "nose-scale-horiz": 0.20, "cheek-volume": -0.25, "cheek-bones": -0.10,
+    "sex": 0.90, "head-round": 0.20, "head-square": 0.55, "head-triangular": 0.16, "head-fat": 0.15,
+    "head-scale-horiz": 0.10, "chin-height": 0.24, "chin-width": 0.22, "chin-bones": -0.30, "chin-prominent": 0.15,
+    "eyebrows-trans-high": 0.12, "eyebrows-trans-ahead": 0.08, "eye-scale": -0.20, "measure-neck-circ": 0.47,
+    "mouth-trans-high": 0.15, "mouth-scale-horiz": 0.15, "mouth-scale-vert": -0.14, "mouth-upperlip-volume": -0.36,
+    "mouth-lowerlip-volume": -0.27, "nose-scale-vert": -0.40, "nose-scale-horiz": 0.13, "cheek-volume": -0.24,
+    "cheek-bones": -0.05,
 }  # fmt: skip
 """What sex dimorphism does to bone, from feminine to masculine."""
 _AGE = {
-    "age": 1.0, "head-fat": 0.15, "chin-height": 0.15, "neck-double": 0.30, "ear-scale": 0.30, "mouth-angles": -0.10,
-    "nose-scale-vert": -0.25,
+    "age": 1.0, "head-fat": 0.15, "head-scale-vert": 0.05, "chin-height": 0.20, "neck-double": 0.30, "ear-scale": 0.30,
+    "mouth-angles": -0.10, "nose-scale-vert": -0.25,
 }  # fmt: skip
 """What decades do to bone and skin, from 25 to 80 years."""
 _ANCESTRY = ("shape_1", "shape_2")
@@ -126,11 +128,9 @@ _LEFT_OUT = (
     "nose-trans-ahead",
 )
 """What would move ears too far, or nose and mouth to a side."""
-_SMILE = {
-    "mouthSmile": 0.44, "mouthStretch": 0.20, "mouthDimple": 0.20, "cheekSquint": 0.90, "eyeSquint": 0.28,
-}  # fmt: skip
-_PART = {"mouthUpperUp": 0.55, "mouthLowerDown": 0.36}
-_OPEN = {"mouthUpperUp": 0.34, "mouthSmile": 0.12, "mouthStretch": 0.15}
+_SMILE = {"mouthSmile": 0.48, "mouthStretch": 0.0, "mouthDimple": 0.06, "cheekSquint": 0.50, "eyeSquint": 0.44}
+_PART = {"mouthUpperUp": 0.22, "mouthLowerDown": 0.50}
+_OPEN = {"mouthUpperUp": 0.24, "mouthSmile": 0.16, "mouthStretch": 0.12}
 """What each side's muscles do in a smile, to show teeth in a broad one, and as the jaw drops."""
 _SIDES = ("Left", "Right")
 _LIDS = (([43, 44], [46, 47]), ([37, 38], [40, 41]))
@@ -186,25 +186,25 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
     found = np.zeros(len(asset().names))
     number = _numbers()
     slant, raised = p["mouth_slant"], p["brow_raise"] + (1.8 - 0.5 * p["brow_raise"]) * p["brows_raised"]
-    broad = p["smile"] ** 1.8  # a slight smile shows no strip of teeth
+    smile, broad, uneven = p["smile"], min(max((p["smile"] - 0.4) / 0.4, 0), 1), p["asymmetry"]
+    broad *= broad * (3 - 2 * broad)  # lips part late in a smile, and then soon show whole teeth
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
-        for unit, weight in _SMILE.items():
-            found[number[unit + side]] += weight * p["smile"] * (1 + 0.06 * sign * p["asymmetry"])
-        for units, share in ((_PART, broad), (_OPEN, p["mouth_open"])):
+        other = {
+            "mouthSmile": 0.10 + 0.08 * max(sign * slant, 0), "mouthFrown": 0.05 * max(-sign * slant, 0),
+            "browOuterUp": 0.65 * max(raised, 0), "browDown": 0.30 * max(-raised, 0),
+            "eyeWide": 0.25 + 0.25 * max(raised, 0),
+        }  # fmt: skip
+        shares = smile * (1 + 0.04 * sign * uneven), broad, p["mouth_open"], 1
+        for units, share in zip((_SMILE, _PART, _OPEN, other), shares, strict=True):
             for unit, weight in units.items():
                 found[number[unit + side]] += weight * share
-        found[number["mouthSmile" + side]] += 0.13 + 0.11 * max(sign * slant, 0)
-        found[number["mouthFrown" + side]] += 0.05 * max(-sign * slant, 0)
-        found[number["browOuterUp" + side]] += 0.65 * max(raised, 0)
-        found[number["browDown" + side]] += 0.30 * max(-raised, 0)
-        found[number["eyeWide" + side]] += 0.25 + 0.25 * max(raised, 0)
-    found[number["mouth-laugh-lines"]] += 0.60 * p["smile"]
-    found[number["browInnerUp"]] += 0.60 * max(raised, 0)
-    found[number["jawOpen"]] += 0.06 * broad + 0.30 * p["mouth_open"]
-    found[number["jawLeft"]] += p["asymmetry"] * (0.03 + 0.04 * p["mouth_open"])
-    found[number["mouth-trans-across"]] += 0.02 * p["asymmetry"]
-    found[number["nose-trans-across"]] += 0.03 * p["asymmetry"]
-    found[number["mouthClose"]] += 0.05
+    for unit, weight in {
+        "mouth-laugh-lines": 0.60 * smile, "cheekFill": smile, "browInnerUp": 0.60 * max(raised, 0),
+        "jawOpen": -0.04 * smile + 0.09 * broad + 0.25 * p["mouth_open"], "mouthClose": 0.05,
+        "jawLeft": uneven * (0.09 + 0.03 * p["mouth_open"]), "mouth-trans-across": 0.04 * uneven,
+        "nose-trans-across": 0.05 * uneven,
+    }.items():  # fmt: skip
+        found[number[unit]] += weight
     return found
 
 

@@ -106,14 +106,14 @@ class Hair:
                 passed, shade, pigment, light, strands.shine, colors,
             )  # fmt: skip
             cover, wide, every, dim = strands.under
-            tip = strands.tip
+            tip, fine = strands.tip, np.full(len(placed.points), strands.fine[: len(placed.points)], np.float32)
             if cover > 0:
                 look = np.array([cover, -0.03, max(1.5, wide * self.unit), strands.code, dim, 0.0, every], np.float32)
-                paint_strands(placed.screen, colors, placed.counts, look, solid, depth, picture, label)
+                paint_strands(placed.screen, colors, placed.counts, fine, look, solid, depth, picture, label)
             skip = -every if cover > 0 and every > 1 else 1
             width = max(0.8, strands.width * self.unit / placed.kept**0.6)
             look = np.array([strands.cover, 0.03, width, strands.code, 1.0, tip, skip], np.float32)
-            paint_strands(placed.screen, colors, placed.counts, look, solid, depth, picture, label)
+            paint_strands(placed.screen, colors, placed.counts, fine, look, solid, depth, picture, label)
             if under is not None:
                 solid[under] = before
 
@@ -162,9 +162,10 @@ def _pigment(name: str, color: Float[np.ndarray, " 3"], p: Values) -> Float[np.n
     if name == "lashes":
         return np.asarray(0.012 + 0.10 * color)
     if name == "brows":
-        return np.asarray(0.8 * (1 - 0.75 * (p["skin_tone"] - 1) / 9) * color * np.array([1.08, 1.0, 0.90]))
+        return np.asarray(0.8 * (1 - 0.75 * (p["skin_tone"] - 1) / 9) * color * np.array([1.15, 1.0, 0.85]))
     dense = color / (1 + 0.7 * color)
-    return np.asarray(0.9 * dense + 0.006 if name == "beard" else dense)
+    # Matted hair scatters light as wool does.
+    return np.asarray({"beard": 0.9 * dense + 0.006, "locs": 1.25 * dense + 0.007}.get(name, dense))
 
 
 def _mixture(shade: Float[np.ndarray, " n"], color: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " n"]:

@@ -42,6 +42,11 @@ def _vertices(points: Float[np.ndarray, "n 3"]) -> list[int]:
     return [nearest_vertex(*(round(float(c), 4) for c in point)) for point in points]
 
 
+def ear_tops() -> list[int]:
+    """The vertices where temples lie on the ears, of the person's left ear first."""
+    return _vertices(EAR_TOPS)
+
+
 def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"]) -> Piece:
     """The hat that is worn, moved with the head under it."""
     mesh = asset().worn[HATS[int(p["hat"])]]
@@ -298,7 +303,7 @@ def _carried_by(kind: int) -> tuple[Int32[np.ndarray, "w 8"], Float[np.ndarray, 
     x, y, z = asset().mean.T
     face = np.flatnonzero((np.abs(x) < 1.1) & (y < 0.1) & (y > -2.1) & (z > -0.9)).astype(np.int32)
     away, near = cKDTree(asset().mean[face]).query(asset().worn[FACE_MASKS[kind]].points, 8)
-    weights = 1 / (away**2 + 0.05)
+    weights = 1 / (away**2 + 0.03)
     return face[near], weights / weights.sum(1, keepdims=True)
 
 

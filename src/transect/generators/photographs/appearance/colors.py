@@ -19,6 +19,7 @@ from transect.generators.faceworld.reflectance import (
 from transect.generators.photographs import camera
 from transect.generators.photographs.appearance.faces import (
     CHEEKS,
+    OUTER_LIPS,
     Face,
     blurred,
     box_of,
@@ -28,6 +29,7 @@ from transect.generators.photographs.appearance.faces import (
     scene_of,
 )
 from transect.generators.photographs.camera import TO_XYZ
+from transect.marks.records import EYES
 
 LIGHTEST, DARKEST = 1.0, 10.0
 BLOOD: Final = np.array([0.01, -0.24, -0.22])
@@ -154,6 +156,7 @@ def camera_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, radiance: float) 
     return Camera(gain, min(float(blur), _BLURRED_MOST), noise)
 
 
+_NEAR_FEATURES: Final = 0.04
 _EDGE: Final = 0.012
 """Blur of a mask, in distances between the outer corners of the eyes."""
 _LEAST: Final = 4e-3
@@ -172,8 +175,8 @@ class Skin:
 
     rows, columns: where it lies; pixels: the photograph there. weight: share of each pixel that is changed as skin,
     lips: how much of that is lips. scene: scene light of the pixels; whole: of the skin in them; around: the
-    skin's light nearby. hairy: where hairs can lie on it. smooth: pixels over which color is averaged where dark skin
-    becomes lighter. tone: 1 to 10, read from `ita`; spread: its standard error.
+    skin's light nearby; shine: what it mirrors. hairy: where hairs can lie on it. smooth: pixels over which color is
+    averaged where dark skin becomes lighter. tone: 1 to 10, read from `ita`; spread: its standard error.
     """
 
     rows: slice
@@ -185,6 +188,7 @@ class Skin:
     whole: Float[np.ndarray, "h w 3"]
     around: Float[np.ndarray, "h w"]
     hairy: Float[np.ndarray, "h w"]
+    shine: Float[np.ndarray, "h w 1"]
     sure: Bool[np.ndarray, "h w"]
     tone: float
     spread: float
@@ -201,10 +205,13 @@ def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None 
     angle = median_ita(pixels, sure)
     source, spread = (tone_of(angle), _ERROR) if tone is None else (tone, 0.0)
     scene = scene_of(pixels)
-    weight, whole = matted(scene, weight, face.width)
+    features = _features(face)[rows, columns]
+    bordered, whole = matted(scene, weight, face.width)
+    weight, whole = np.where(features, weight, bordered), np.where(features[:, :, None], scene, whole)
     around = _around(whole.mean(axis=2), weight, face.width)
     hairy, smooth = hairy_region(face)[rows, columns], _SMOOTH_COLOR * face.width
-    parts = (whole, around, hairy)
+    shine = _shine(whole, weight, sure, face.width)
+    parts = (whole, around, hairy, shine)
     return Skin(rows, columns, pixels, weight, lips, scene, *parts, sure, source, spread, angle, smooth)
 
 
@@ -222,7 +229,7 @@ def own_tone(picture: UInt8[np.ndarray, "h w 3"], face: Face) -> float:
 
 def toned_skin(skin: Skin, level: float, stops: float = 0.0) -> UInt8[np.ndarray, "h w 3"]:
     """The pixels of `skin.rows`, `skin.columns` with skin of Monk tone `level`, so many stops brighter."""
-    ratio = _by_melanin(skin.tone, level, skin.spread).astype(np.float32)
+    ratio = _browner(skin, _by_melanin(skin.tone, level, skin.spread).astype(np.float32))
     added = _through_hair(skin, ratio)
     lips = np.sqrt(ratio * lip_ratio(skin.tone, level).astype(np.float32)) - 1  # outlines of lips hold skin too
     added += (skin.whole * lips - added) * skin.lips[:, :, None]
@@ -253,12 +260,48 @@ def _by_melanin(tone: float, level: float, spread: float) -> Float[np.ndarray, "
 def _through_hair(skin: Skin, ratio: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "h w 3"]:
     """What that ratio adds to skin. Where it becomes lighter, dark hairs on it (brows, stubble) stay."""
     if ratio.mean() <= 1:
-        return np.asarray(skin.whole * (ratio - 1))
+        return np.asarray((skin.whole - skin.shine) * (ratio - 1) + skin.shine * (np.sqrt(ratio.mean()) - 1))
     body = _smooth_in_color(skin.whole, skin.weight, skin.smooth)
     own = body.mean(axis=2) / np.maximum(skin.around, _LEAST)
     share = np.clip((own - _HAIR) / (1 - _HAIR), 0, 1)
     covered = (1 - np.clip(share / np.maximum(own, _LEAST), 0, 1)) * skin.hairy
-    return np.asarray(body * ((1 - covered)[:, :, None] * (ratio - 1)))
+    bright = body @ LUMINANCE.astype(np.float32)
+    usual = np.median(bright[skin.sure]) if skin.sure.any() else 1.0
+    rolled = np.minimum(usual / np.maximum(bright, _LEAST), 1) ** np.float32(_ROLL_OFF)
+    return np.asarray(body * (((1 - covered) * rolled)[:, :, None] * (ratio - 1)))
+
+
+_ROLL_OFF: Final = 0.7
+"""How much less what is brighter than the usual skin becomes lighter: cameras roll off before they clip."""
+_BROWN, _MOST_BROWN, _BROWNEST = np.array([1.18, 1.0, 0.80]), 1.2, (3.0, 0.42)
+"""Color of skin that is darkened by a stop over what FaceWorld has, for how many stops, and red and blue over green
+beyond which it does not go: the ends of what 329 official portraits have."""
+
+
+def _browner(skin: Skin, ratio: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " 3"]:
+    """That ratio, as dark and browner where skin becomes darker: FaceWorld's is greyer than that of photographs."""
+    stops = min(-np.log2(luminance(ratio)), _MOST_BROWN)
+    if stops <= 0 or not skin.sure.any():
+        return ratio
+    own = np.median(skin.scene[skin.sure], axis=0).astype(np.float64)
+    (red, _, blue), (reddest, bluest) = own / own[1] * _BROWN**stops, _BROWNEST
+    got = ratio[1] * np.array(
+        [max(min(red, reddest) * own[1] / own[0], 1), 1, min(max(blue, bluest) * own[1] / own[2], 1)]
+    )
+    return np.asarray(got * luminance(own * ratio) / luminance(own * got), dtype=np.float32)
+
+
+def _shine(
+    whole: Float[np.ndarray, "h w 3"], weight: Float[np.ndarray, "h w"], sure: Bool[np.ndarray, "h w"], width: float
+) -> Float[np.ndarray, "h w 1"]:
+    """What skin mirrors of lamps: light without the color of skin, where it is brighter than what is around."""
+    usual = np.median(whole[sure], axis=0) if sure.any() else np.ones(3)
+    blue = float(usual[2] / max(usual[0], _LEAST))
+    white = (whole[..., 2] - blue * whole[..., 0]) / max(1 - blue, 0.1)
+    bright = whole @ LUMINANCE.astype(np.float32)
+    near = blurred(bright * weight, 0.15 * width) / (blurred(weight, 0.15 * width) + _LEAST)
+    shine = np.minimum(blurred(white, _EDGE * width), bright - 0.9 * near)
+    return np.asarray(np.maximum(shine, 0)[..., None], dtype=np.float32)
 
 
 def _smooth_in_color(
@@ -277,10 +320,17 @@ def _smooth_in_color(
 def _weights(face: Face) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h w"]]:
     """The share of each pixel that is changed, with soft edges, and how much of it is lips."""
     mouth, inner = face.masks["mouth"], face.inner_mouth()
-    mask = np.maximum(face.masks["skin"], mouth * (1 - inner))
+    mask = np.minimum(face.masks["skin"] + mouth * (1 - inner), 1)
     weight = blurred(mask, max(_EDGE * face.width, 0.6)) * (1 - face.eyes()) * (1 - inner)
     weight[weight < _HIDDEN] = 0
     return np.clip(weight, 0, 1), np.clip(blurred(face.lips(), _EDGE * face.width), 0, 1)
+
+
+def _features(face: Face) -> Bool[np.ndarray, "h w"]:
+    """Eyes and mouth and what is near: they lie on skin, and behind their borders there is no background."""
+    height, width = face.masks["skin"].shape
+    parts = [face.polygon(part, height, width) for part in (*EYES, OUTER_LIPS)]
+    return np.asarray(blurred(np.max(parts, axis=0), _NEAR_FEATURES * face.width) > _HIDDEN)
 
 
 def _around(own: Float[np.ndarray, "h w"], weight: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "h w"]:
@@ -300,6 +350,15 @@ _LIT: Final = 0.6
 _FLATTER: Final = 0.12
 """How contrast falls as hair becomes lighter: what shines on dark hair is its surface, which stays as it is."""
 _OPAQUE: Final = 0.88
+_LEVELS, _REDS, _BLUES = (0.0, 0.3, 0.5, 0.7, 1.0), (1.4, 1.72, 1.8, 1.66, 1.56), (0.75, 0.62, 0.57, 0.55, 0.53)
+"""Levels of hair, and its red and blue over green: as on 160 portraits, golden rather than ash at the end.
+FaceWorld's would be greenish as black becomes brown, and grey as brown becomes blond."""
+_HUE_OF_OWN, _DEEPEST = 0.4, 1.25
+"""How much the hair's own hue stays, and the most by which contrast grows where hair becomes darker."""
+_OWN_HUE, _HUE_KEPT, _SMOOTH_HUE = (0.7, 1.4), 0.5, 0.015
+"""Limits of a hue over the usual one, how much strands keep of theirs, and over what it is averaged."""
+_ROOTS, _NEAR_ROOTS, _DARKER_ROOTS = 2.5, 0.06, 0.3
+"""How soon hair beside skin is roots, how far they reach, and how much less they are lightened."""
 
 
 @final
@@ -308,7 +367,8 @@ class Hair:
     """The hair of one photograph: what no level changes.
 
     rows, columns: where it lies. weight: share of each pixel that is hair; whole: scene light of the hair in it.
-    contrast: logarithm of the hair's light over its median. middle: median scene light of the hair; light: that of a
+    contrast: logarithm of the hair's light over its median. hue: its color over the median one, both of luminance 1.
+    roots: how near it is to where it grows from the forehead. middle: median scene light of the hair; light: that of a
     white surface beside it.
     """
 
@@ -317,8 +377,10 @@ class Hair:
     weight: Float[np.ndarray, "h w"]
     whole: Float[np.ndarray, "h w 3"]
     contrast: Float[np.ndarray, "h w"]
+    hue: Float[np.ndarray, "h w 3"]
+    roots: Float[np.ndarray, "h w"]
     middle: Float[np.ndarray, " 3"]
-    light: Float[np.ndarray, " 3"]
+    light: float
 
 
 def light_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Float[np.ndarray, " 3"]:
@@ -335,13 +397,18 @@ def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hai
     rows, columns = box_of(mask > 0)
     scene = scene_of(picture[rows, columns])
     weight, whole = matted(scene, mask[rows, columns], face.width)
-    beside = blurred(face.masks["skin"], _EDGE * face.width)[rows, columns] > _BESIDE_SKIN
+    skin = blurred(face.masks["skin"], _EDGE * face.width)[rows, columns]
+    beside = skin > _BESIDE_SKIN
     weight, whole = np.where(beside, mask[rows, columns], weight), np.where(beside[:, :, None], scene, whole)
     sure = face.masks["hair"][rows, columns] > _SURE
     middle = np.median(scene[sure], axis=0) if sure.any() else np.ones(3)
-    light = light_of(picture, face, tone)
-    contrast = np.log((whole @ LUMINANCE + _SHADES_LEAST) / (middle @ LUMINANCE + _SHADES_LEAST))
-    return Hair(rows, columns, weight, whole, contrast.astype(np.float32), middle, light)
+    bright = whole @ LUMINANCE.astype(np.float32) + np.float32(_SHADES_LEAST)
+    contrast = np.log(bright / (middle @ LUMINANCE + _SHADES_LEAST))
+    hue = blurred(whole + np.float32(_SHADES_LEAST), _SMOOTH_HUE * face.width)
+    hue = hue / (hue @ LUMINANCE.astype(np.float32))[:, :, None] * (middle @ LUMINANCE / np.maximum(middle, _LEAST))
+    roots = np.clip(_ROOTS * blurred(face.masks["skin"], _NEAR_ROOTS * face.width)[rows, columns], 0, 1)
+    light = float(light_of(picture, face, tone) @ LUMINANCE)
+    return Hair(rows, columns, weight, whole, contrast.astype(np.float32), hue.astype(np.float32), roots, middle, light)
 
 
 def colored_hair(
@@ -350,8 +417,10 @@ def colored_hair(
     """The hair's pixels at a level from black (0) to blond (1). pixels: the picture there, so many stops brighter."""
     color = color_of(hair, level)
     lighter = np.log((color @ LUMINANCE + _SHADES_LEAST) / (hair.middle @ LUMINANCE + _SHADES_LEAST))
-    flatter = float(np.exp(-_FLATTER * max(lighter, 0)))
-    wanted = np.exp(flatter * hair.contrast)[:, :, None] * color.astype(np.float32)
+    flatter = min(float(np.exp(-_FLATTER * lighter)), _DEEPEST)
+    light = flatter * hair.contrast - max(lighter, 0) * _DARKER_ROOTS * hair.roots
+    own = np.clip(hair.hue, *_OWN_HUE) ** np.float32(_HUE_KEPT)
+    wanted = np.exp(light)[:, :, None] * own * color.astype(np.float32)
     added = (wanted - hair.whole) * hair.weight[:, :, None] * np.float32(2.0**stops)
     shown = pixels_of(scene_of(pixels) + added)
     shown[hair.weight == 0] = pixels[hair.weight == 0]
@@ -359,9 +428,13 @@ def colored_hair(
 
 
 def color_of(hair: Hair, level: float) -> Float[np.ndarray, " 3"]:
-    """The median scene light of hair from black (0) over brown to blond (1) in the light of the photograph."""
-    zero = np.zeros(1)
-    return np.asarray(hair_reflectance(np.array([level]), zero, zero)[0] * hair.light * _LIT)
+    """The median scene light of the hair once it is black (0) over brown to blond (1); at its own level, as light."""
+    zero, levels = np.zeros(2), np.array([level, read_hair(hair)])
+    wanted, read = luminance(hair_reflectance(levels, zero, zero))
+    shown, usual = np.stack([np.interp(levels, _LEVELS, part) for part in (_REDS, (1.0,) * 5, _BLUES)], axis=1)
+    own = np.clip(hair.middle / hair.middle[1] / usual, *_OWN_HUE)
+    shown = shown * own**_HUE_OF_OWN
+    return np.asarray(shown / luminance(shown) * luminance(hair.middle) * wanted / read)
 
 
 def read_hair(hair: Hair) -> float:
@@ -369,7 +442,12 @@ def read_hair(hair: Hair) -> float:
     levels = np.linspace(0, 1, 101)
     zero = np.zeros(len(levels))
     shown = hair_reflectance(levels, zero, zero) @ LUMINANCE
-    return float(np.interp((hair.middle / hair.light / _LIT) @ LUMINANCE, shown, levels))
+    return float(np.interp(hair.middle @ LUMINANCE / hair.light / _LIT, shown, levels))
+
+
+def own_hair(picture: UInt8[np.ndarray, "h w 3"], face: Face) -> float:
+    """The level, 0 to 1, of the hair as the picture shows it."""
+    return read_hair(hair_of(picture, face, own_tone(picture, face)))
 
 
 @final

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
@@ -93,12 +93,13 @@ VAGUE_HAIR: Final = "photographs on which the outline of the hair is in doubt"
 _HAIR_DOUBT: Final = 0.95
 NO_HAIR_ABOVE: Final = "photographs without hair above the forehead, from which a fringe could fall"
 FRINGED: Final = "photographs of people whose hair covers the forehead already"
-_ABOVE, _FRINGED = 0.5, 0.5
+CURLY: Final = "photographs of people whose hair is coily or curly, from which no straight fringe falls"
+_ABOVE, _FRINGED, _STRAIGHT = 0.5, 0.5, 0.6
 HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
-_BESIDE: Final = 0.3
+_BESIDE: Final = 0.7
 _WORN_SHARE: Final = 0.002
 _INNER_LIPS: Final = slice(60, 68)
-_OUTER_LIPS: Final = slice(48, 60)
+OUTER_LIPS: Final = slice(48, 60)
 _FINE: Final = 4
 _NARROW, _WIDE = 0.1, 2.5
 """Pixels of a blur that does nothing, and of one from which on every second pixel is enough, and so on."""
@@ -110,11 +111,10 @@ _SETTLED, _SMOOTH = (0.35, 0.65), 0.03
 _FEWEST_OF_LIPS: Final = 4
 _JAW: Final = slice(3, 14)
 CHEEKS: Final = np.array([3, 41, 31, 35, 46, 13])
-_FEWEST, _LEAST_SPREAD = 20, 0.03
-"""Pixels from which a median color is taken, and the least spread of colors."""
+_FEWEST = 20
+"""Pixels from which a median color is taken."""
 _EDGE: Final = (0.012, 0.6)
 """Blur of an edge in distances between the outer corners of the eyes, and at least in pixels."""
-_USUAL_DISTANCE, _EVIDENCE = 8.0, (-3.0, 2.0)
 _NEARBY, _FEW = 0.06, 1e-3
 _LEAST: Final = 4e-3
 
@@ -152,7 +152,7 @@ class Face:
     def lips(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that is lips, without what is between them."""
         mouth = self.masks["mouth"]
-        outline = blurred(self.polygon(_OUTER_LIPS, *mouth.shape), 0.02 * self.width)
+        outline = blurred(self.polygon(OUTER_LIPS, *mouth.shape), 0.02 * self.width)
         return np.asarray(np.minimum(mouth, outline) * (1 - self.inner_mouth()))
 
     def inner_mouth(self) -> Float[np.ndarray, "h w"]:
@@ -203,31 +203,20 @@ def _sure(face: Face, part: str) -> Bool[np.ndarray, "h w"]:
     return np.asarray((mask > _SURE) & (blurred(mask, max(share * face.width, least)) > _SURE))
 
 
-def by_color(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w"]:
-    """Skin shares with fewer doubts: a pixel with the chromaticity of cheeks and nose is more probably skin.
-
-    Bayes's rule with a normal distribution of the logarithms of R / G and B / G on the cheeks.
-    """
-    mask = blurred(face.masks["skin"], _SMOOTH * face.width)
-    cheeks = face.polygon(CHEEKS, *mask.shape) > _SURE
-    if cheeks.sum() < _FEWEST:
-        return mask
-    logs = np.log(blurred(picture.astype(np.float32), 0.5) + 4)
-    ratios = np.stack([logs[..., 0] - logs[..., 1], logs[..., 2] - logs[..., 1]], axis=-1)
-    own = ratios[cheeks]
-    middle = np.median(own, axis=0)
-    spread = np.maximum(1.4826 * np.median(np.abs(own - middle), axis=0), _LEAST_SPREAD)
-    apart = (((ratios - middle) / spread) ** 2).sum(axis=-1)
-    odds = np.log(np.clip(mask, 1e-3, 1 - 1e-3) / (1 - np.clip(mask, 1e-3, 1 - 1e-3)))
-    odds += np.clip((_USUAL_DISTANCE - apart) / 3, *_EVIDENCE)
-    return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
-
-
 _NEAR, _LEAST_PRIOR, _LEAST_LIKELY, _TIMES = 0.09, 0.004, 1e-5, 2
 """How far a part may lie from where it was seen, in distances of the eyes' outer corners; the least probabilities."""
 _COLORS, _EVENLY = 16, 0.8
 """Steps of each channel by which colors are counted, and how many of them a count is spread over."""
 _GRAIN, _CLEAR = 0.015, 0.15
+_JAW_AND_BROWS: Final = np.array([*range(17), *range(26, 16, -1)])
+_FAR_HAIR, _TOP_HAIR, _SEEN = (1.0, 1.6), 0.8, (0.08, 0.25)
+"""How far from the bridge of the nose the hair of a head begins, how surely what is no skin there is hair, and the
+shares of seen hair between which hair counts below the eyes."""
+_EVEN, _LEAK, _SURELY = (3, 2, 1), 0.015, 0.7
+"""By how much neighbors of an even background differ at most, and the share of sure hair that it may reach."""
+_LIPS_NEAR, _GAP, _DILATED = 0.05, 0.15, 4
+_WHITER, _COLORLESS = 0.3, 0.9
+"""How much less red than skin teeth are, of the way to white; the green over the red of pictures without color."""
 
 
 def parted(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> dict[str, Float[np.ndarray, "h w"]]:
@@ -235,20 +224,108 @@ def parted(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> dict[str, Float[n
 
     Bayes's rule by the colors of each part and of all else, where each was seen nearby.
     """
-    rough = Face(face.points, {name: face.masks[name] for name in PARTS})
+    rough = Face(face.points, {name: face.masks[name] for name in PARTS} | {"hair": _headed(face)})
     eyes, teeth = rough.eyes(), rough.inner_mouth()
     lips = rough.masks["mouth"] * (1 - teeth)
-    skin, hair = by_color(face, picture) * (1 - eyes) * (1 - teeth), face.masks["hair"]
-    parts = np.stack([skin, hair, eyes, lips, teeth, np.clip(1 - skin - hair - eyes - lips - teeth, 0, 1)])
-    near = np.array([_NEAR, _NEAR, _GRAIN, _GRAIN, _GRAIN, _NEAR]) * face.width
+    skin, hair = face.masks["skin"] * (1 - eyes) * (1 - teeth), rough.masks["hair"]
+    rest, low = np.clip(1 - skin - hair - eyes - lips - teeth, 0, 1), _below(face, 8, 30)
+    parts = np.stack([skin, hair, eyes, lips, teeth, rest * (1 - low), rest * low])
+    near = np.array([_NEAR, _NEAR, _GRAIN, _GRAIN, _GRAIN, _NEAR, _NEAR]) * face.width
     places = (picture.astype(np.int64) // (256 // _COLORS)) @ np.array([_COLORS**2, _COLORS, 1])
     for _ in range(_TIMES):
         prior = [_wide(part, far) + _LEAST_PRIOR for part, far in zip(parts, near, strict=True)]
         odds = np.stack(prior) * [_likely(part, places) for part in parts]
         parts = np.stack([_wide(part, _GRAIN * face.width) for part in odds / odds.sum(axis=0)])
-    share = np.clip((parts[:-1] - _CLEAR) / (1 - 2 * _CLEAR), 0, 1)
+    share = np.clip((parts[:-2] - _CLEAR) / (1 - 2 * _CLEAR), 0, 1)
     skin, hair, eyes, lips, teeth = (share * share * (3 - 2 * share)).astype(np.float32)
-    return {"skin": skin, "hair": hair, "eyes": eyes, "mouth": np.minimum(lips + teeth, 1), "teeth": teeth}
+    hair = _grown(face, hair) * (1 - _background(face, picture, hair))
+    mouth, teeth = np.minimum(lips + teeth, 1), _teeth(rough, picture, skin, teeth)
+    skin = np.maximum(skin, _gaps(face, skin) * (1 - hair) * (1 - mouth) * (1 - teeth) * (1 - eyes))
+    return {"skin": skin, "hair": hair, "eyes": eyes, "mouth": np.maximum(mouth, teeth), "teeth": teeth}
+
+
+def _below(face: Face, bottom: int, top: int) -> Float[np.ndarray, "h 1"]:
+    """0 above one landmark, 1 below the other."""
+    high, low = face.points[[top, bottom], 1]
+    rows = np.arange(face.masks["skin"].shape[0], dtype=np.float32)[:, None]
+    return np.asarray(np.clip((rows - high) / max(low - high, 1.0), 0, 1), dtype=np.float32)
+
+
+def _headed(face: Face) -> Float[np.ndarray, "h w"]:
+    """The shares of hair: on the person alone, and above the eyes all of a bare head that is no skin."""
+    hair, person = face.masks["hair"], face.masks.get("person")
+    if person is None:
+        return hair
+    worn = np.clip(2 * face.masks.get("hat", np.zeros_like(hair)), 0, 1)
+    top = np.clip(person - face.masks["skin"] - worn, 0, 1) * _around_head(face) * (1 - _below(face, 33, 27))
+    return np.asarray(np.maximum(hair * person, _TOP_HAIR * top))
+
+
+def _background(
+    face: Face, picture: UInt8[np.ndarray, "h w 3"], hair: Float[np.ndarray, "h w"]
+) -> Float[np.ndarray, "h w"]:
+    """What is joined to the upper corners or the sides of the picture without an edge; nothing where that is hair."""
+    import cv2
+
+    height, width = picture.shape[:2]
+    smooth, sure = cv2.GaussianBlur(picture, (0, 0), 1.0), (hair > _SURELY) & _around_head(face)
+    rows = (0, *(int(np.clip(face.points[point, 1], 0, height - 1)) for point in (27, 8)))
+    for even in _EVEN:
+        filled = np.zeros((height + 2, width + 2), np.uint8)
+        for place in [(column, row) for row in rows for column in (0, width - 1)]:
+            cv2.floodFill(smooth, filled, place, 0, (even,) * 3, (even,) * 3, 4 | cv2.FLOODFILL_MASK_ONLY)
+        found = filled[1:-1, 1:-1].astype(np.float32)
+        if not sure.any() or found[sure].mean() <= _LEAK:
+            return blurred(cv2.erode(found, np.ones((3, 3), np.uint8)), 0.7)
+    return np.zeros_like(found)
+
+
+def _grown(face: Face, hair: Float[np.ndarray, "h w"]) -> Float[np.ndarray, "h w"]:
+    """Hair that grows from the head: in one piece with what is above the mouth, and below the nose near seen hair."""
+    from scipy.ndimage import label
+
+    seen = blurred(face.masks["hair"] * face.masks.get("person", 1), _LIPS_NEAR * face.width)
+    below = _below(face, 33, 27)
+    hair = hair * (1 - below * (1 - np.clip((seen - _SEEN[0]) / (_SEEN[1] - _SEEN[0]), 0, 1)))
+    pieces, _ = label(hair > _CLEAR)
+    joined = np.unique(pieces[_around_head(face) & (below < 1)])
+    return np.asarray(hair * np.isin(pieces, joined[joined > 0]))
+
+
+def _around_head(face: Face) -> Bool[np.ndarray, "h w"]:
+    """Where the hair of a head begins, around the bridge of the nose."""
+    rows, columns = np.indices(face.masks["skin"].shape, dtype=np.float32)
+    x, y = face.points[27]
+    return np.asarray(np.hypot((rows - y) / _FAR_HAIR[1], (columns - x) / _FAR_HAIR[0]) < face.width)
+
+
+def _gaps(face: Face, skin: Float[np.ndarray, "h w"]) -> Float[np.ndarray, "h w"]:
+    """Skin around the mouth, and small gaps of the skin within the jaw: shine, chins and moles, but no glasses."""
+    import cv2
+
+    size = max(1, round(_GAP * face.width))
+    closed = cv2.morphologyEx(skin, cv2.MORPH_CLOSE, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
+    near = np.clip(_DILATED * blurred(face.polygon(OUTER_LIPS, *skin.shape), _LIPS_NEAR * face.width), 0, 1)
+    bare = 1 - np.clip(2 * face.masks.get("glasses", np.zeros_like(skin)), 0, 1)
+    return np.asarray(np.minimum(np.maximum(closed, near) * bare, face.polygon(_JAW_AND_BROWS, *skin.shape)))
+
+
+def _teeth(
+    face: Face, picture: UInt8[np.ndarray, "h w 3"], skin: Float[np.ndarray, "h w"], vague: Float[np.ndarray, "h w"]
+) -> Float[np.ndarray, "h w"]:
+    """What is less red than the skin near the inner outline of the lips, which is uncertain. vague: without colors."""
+    near = np.clip(_DILATED * blurred(face.polygon(_INNER_LIPS, *skin.shape), _GRAIN * face.width), 0, 1)
+    cheeks = (skin > _INSIDE) & (face.polygon(CHEEKS, *skin.shape) > _SURE)
+    if not cheeks.any() or not (there := near > 0).any():
+        return vague
+    green, usual = (
+        light[..., 1] / np.maximum(light[..., 0], _LEAST)
+        for light in (scene_of(picture[there]), np.median(scene_of(picture[cheeks]), axis=0))
+    )
+    if usual > _COLORLESS:
+        return vague
+    near[there] *= np.clip((green - usual) / (_WHITER * (1 - usual)), 0, 1)
+    return np.asarray(near)
 
 
 def _wide(part: Float[np.ndarray, "h w"], deviation: float) -> Float[np.ndarray, "h w"]:
@@ -278,22 +355,14 @@ def settled(mask: Float[np.ndarray, "h w"], width: float) -> Float[np.ndarray, "
     return np.clip((blurred(mask, _SMOOTH * width) - low) / (high - low), 0, 1).astype(np.float32)
 
 
-def _no_hair(face: Face) -> bool:
-    return int(_sure(face, "hair").sum()) < _FEWEST
-
-
-def _no_lips(face: Face) -> bool:
-    return int((face.lips() > _SURE).sum()) < _FEWEST_OF_LIPS
-
-
 def _no_beard(face: Face) -> bool:
     jaw = face.polygon(_JAW, *face.masks["skin"].shape) > _SURE
     return int((_sure(face, "skin") & jaw).sum()) < _FEWEST
 
 
-_HIDDEN: Final = {
-    "hair_color": (_no_hair, NO_HAIR),
-    "lipstick": (_no_lips, NO_LIPS),
+_HIDDEN: Final[Mapping[str, tuple[Callable[[Face], bool], str]]] = {
+    "hair_color": (lambda face: int(_sure(face, "hair").sum()) < _FEWEST, NO_HAIR),
+    "lipstick": (lambda face: int((face.lips() > _SURE).sum()) < _FEWEST_OF_LIPS, NO_LIPS),
     "beard_shadow": (_no_beard, NO_BEARD),
 }
 """Where the edit would change no pixel, so that its effect would be diluted."""
@@ -314,10 +383,11 @@ def unsuited(face: Face, names: Sequence[str]) -> str:
 def _unsuited_hair(face: Face, names: Sequence[str]) -> str:
     """Why the hair does not suit a fringe or a hat; "" where it does."""
     from transect.engines.one_thread import one_thread_per_operation
-    from transect.generators.photographs.appearance.worn import hair_beside, hair_over_forehead, head_of
+    from transect.generators.fitted_heads import head_of
+    from transect.generators.photographs.appearance.worn import hair_beside, hair_over_forehead
 
     with one_thread_per_operation():
-        head = head_of(face)
+        head = head_of(face.points)
         if "bangs" in names:
             above, forehead = hair_over_forehead(head, face)
             if above < _ABOVE or forehead > _FRINGED:
@@ -325,11 +395,25 @@ def _unsuited_hair(face: Face, names: Sequence[str]) -> str:
         return HAIR_BESIDE if "hat" in names and hair_beside(head, face) > _BESIDE else ""
 
 
+def is_curly(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> bool:
+    """Whether edges within the hair above the eyes run in many directions: coherence of the structure tensor."""
+    import cv2
+
+    grey = np.log(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32) + 8)
+    grey = blurred(grey, max(_EDGE[0] * face.width, 0.3))
+    across, down = (cv2.Sobel(grey, cv2.CV_32F, *order) for order in ((1, 0), (0, 1)))
+    parts = (blurred(part, 0.1 * face.width) for part in (across * across, down * down, across * down))
+    hair = cv2.erode((face.masks["hair"] > _INSIDE).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+    hair[max(0, int(face.points[27, 1])) :] = False
+    level, upright, mixed = (part[hair] for part in parts)
+    return bool(np.hypot(level - upright, 2 * mixed).sum() < _STRAIGHT * (level + upright).sum())
+
+
 def blurred(values: Float[np.ndarray, "h w *c"], deviation: float) -> Float[np.ndarray, "h w *c"]:
     """Float32 values under a Gaussian blur in pixels: wide ones are computed on fewer pixels, narrow ones not."""
     import cv2
 
-    if deviation < _NARROW:
+    if deviation < _NARROW or not values.size:
         return values
     fewer = max(1, int(deviation / _WIDE))
     height, width = values.shape[:2]

@@ -7,13 +7,14 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
 from transect.errors import BadInput
+from transect.generators.faceworld.reflectance import LUMINANCE, skin_reflectance
 from transect.generators.photographs.appearance.colors import (
     DARKEST,
     LIGHTEST,
@@ -28,6 +29,7 @@ from transect.generators.photographs.appearance.colors import (
     light_of,
     lips_of,
     median_ita,
+    own_hair,
     own_tone,
     painted_lips,
     read_hair,
@@ -35,31 +37,48 @@ from transect.generators.photographs.appearance.colors import (
     skin_of,
     toned_skin,
 )
-from transect.generators.photographs.appearance.faces import Face, Layer, face_of, laid, pixels_of, scene_of, unsuited
-from transect.generators.photographs.attributes import MOST_TONE_STEPS, NEUTRAL, TONE_STEPS, WHY_NEAR, Edits
+from transect.generators.photographs.appearance.faces import (
+    CURLY,
+    Face,
+    Layer,
+    face_of,
+    is_curly,
+    laid,
+    pixels_of,
+    scene_of,
+    unsuited,
+)
+from transect.generators.photographs.attributes import LIMITS, NEUTRAL, Edits
+from transect.generators.photographs.camera import recompressed
 from transect.generators.photographs.subjects import COLORLESS, Subjects, corner, is_grey, squared
 from transect.marks import Finder, open_marks
 from transect.runs.wording import spaced
 
 if TYPE_CHECKING:
-    from transect.generators.photographs.appearance.worn import Head, Stage
+    from transect.generators.fitted_heads import Head
+    from transect.generators.photographs.appearance.worn import Stage
 
 
 _WORN = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
 _STUBBLE = 0.15
-"""The lightest color of stubble: lighter ones are not seen on skin."""
-VERSION = 4
+"""The color of stubble where no hair is seen."""
+_PALE = 0.45
+"""The reflectance of what is pale among what is worn."""
+VERSION = 5
 """Another compositing makes other pictures: raised whenever a pixel changes."""
 
 
 @final
 class Sitting:
-    """A photograph with its face. key: of its own noise. known: the skin's tone, where it need not be read."""
+    """A photograph with its face. key: of its own noise. known: the skin's tone, where it need not be read. tables: of
+    quantisation, by which its file keeps what is drawn.
+    """
 
     def __init__(
-        self, picture: UInt8[np.ndarray, "h w 3"], face: Face, key: int = 0, known: float | None = None
-    ) -> None:
-        self.picture, self.face, self.key, self.known = picture, face, key, known
+        self, picture: UInt8[np.ndarray, "h w 3"], face: Face, key: int = 0, known: float | None = None,
+        tables: Mapping[int, Sequence[int]] | None = None,
+    ) -> None:  # fmt: skip
+        self.picture, self.face, self.key, self.known, self.tables = picture, face, key, known, tables
         self._drawn: dict[tuple[str, float, float], Layer] = {}
 
     @functools.cached_property
@@ -77,6 +96,10 @@ class Sitting:
         """The color of the hair from black (0) to blond (1), by its luminance."""
         return read_hair(self.hair) if (self.face.masks["hair"] > 0).any() else _STUBBLE
 
+    def own(self, name: str) -> float:
+        """The tone of the skin, or the color of the hair."""
+        return self.skin.tone if name == "skin_tone" else self.hair_level
+
     @functools.cached_property
     def light(self) -> Float[np.ndarray, " 3"]:
         """Scene light of a white surface in the light of the face."""
@@ -91,10 +114,11 @@ class Sitting:
     def head(self) -> Head:
         """FaceWorld's head in the place of the face, in its light."""
         from transect.engines.one_thread import one_thread_per_operation
-        from transect.generators.photographs.appearance.worn import head_of, lit
+        from transect.generators.fitted_heads import head_of
+        from transect.generators.photographs.appearance.worn import lit
 
         with one_thread_per_operation():
-            return lit(head_of(self.face), self.face, self.picture)
+            return lit(head_of(self.face.points), self.face, self.picture)
 
     @functools.cached_property
     def stage(self) -> Stage:
@@ -105,8 +129,19 @@ class Sitting:
 
     @functools.cached_property
     def camera(self) -> Camera:
-        """The camera that took the photograph."""
-        return camera_of(self.picture, self.face, self.stage.radiance(self.skin.tone))
+        """The camera that took the photograph; what is pale is no lighter on it than its lightest parts."""
+        radiance, tone = self.stage.radiance(self.skin.tone), self.skin.tone
+        found = camera_of(self.picture, self.face, radiance)
+        lightest = float(np.quantile(scene_of(self.picture[::4, ::4]) @ LUMINANCE, 0.995))
+        pale = _PALE / float(skin_reflectance(np.array([tone]))[0] @ LUMINANCE) * radiance
+        return replace(found, gain=min(found.gain, lightest / pale))
+
+    @functools.cached_property
+    def background(self) -> Float[np.ndarray, "h w 3"]:
+        """The scene light behind the person."""
+        from transect.generators.photographs.appearance.worn import background_of
+
+        return background_of(self.face, self.picture)
 
     def worn(self, name: str, level: float, color: float = NEUTRAL["hair_color"]) -> Layer:
         """What lies before the photograph at that level of one of _WORN; it is drawn once. color: that of a fringe."""
@@ -119,26 +154,31 @@ class Sitting:
 
     def _draw(self, name: str, level: float, color: float) -> Layer:
         from transect.generators.photographs.appearance import worn
+        from transect.generators.photographs.appearance.stubble import stubble_of
 
+        if name == "beard_shadow":
+            parts = (self.picture, self.face, self.hair, camera_of(self.picture, self.face, 1.0))
+            return stubble_of(*parts, self.key, level, self.hair_level)
         place = (self.stage, self.camera)
         if name == "glasses":
             return worn.glasses_of(*place, int(level))
         if name == "face_mask":
             return worn.face_mask_of(*place)
         if name == "hat":
-            return worn.hat_of(*place, worn.HATS_WORN[int(level) - 1], self.picture)
+            return worn.hat_of(*place, worn.HATS_WORN[int(level) - 1], self.background)
         if name == "bangs":
             dyed = color != NEUTRAL["hair_color"]
             own = None if dyed else worn.hair_above(self.face, self.picture)
             shown = color_of(self.hair, color) if dyed else self.hair.middle if own is None else own
             return worn.fringe_of(*place, level, shown, color if dyed else self.hair_level)
-        return worn.beard_of(*place, level, min(self.hair_level, _STUBBLE), self.skin.tone)
+        raise AssertionError(name)
 
     def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
         """The photograph with what these edits composite; itself, not a copy, where that is nothing."""
         picture, stops = self.picture, self.stops(edits)
         if edits.skin_tone != NEUTRAL["skin_tone"]:
-            picture = self._toned(edits.skin_tone, stops)
+            picture = pixels_of(scene_of(picture) * np.float32(2.0**stops)) if stops else picture.copy()
+            picture[self.skin.rows, self.skin.columns] = toned_skin(self.skin, edits.skin_tone, stops)
         if edits.hair_color != NEUTRAL["hair_color"]:
             # Hair was told from the photograph as it is, so that its border is that with the skin that was there.
             hair = self.hair
@@ -148,10 +188,12 @@ class Sitting:
             lips, tone = self.lips, edits.skin_tone or self.skin.tone
             part, light = picture[lips.rows, lips.columns], self.light * 2.0**stops
             picture = _put(picture, lips, painted_lips(part, lips, edits.lipstick, tone, light))
+        drawn = np.zeros(picture.shape[:2], dtype=np.bool_)
         for layer in self._layers(edits):
             part = picture[layer.rows, layer.columns]
             picture = _put(picture, layer, laid(part, layer, 2.0**stops))
-        return picture
+            drawn[layer.rows, layer.columns] |= layer.touched()
+        return recompressed(picture, drawn, self.tables) if self.tables and drawn.any() else picture
 
     def _layers(self, edits: Edits) -> list[Layer]:
         """What is worn, from back to front."""
@@ -184,11 +226,6 @@ class Sitting:
         skin = self.skin
         return median_ita(self.dressed(edits)[skin.rows, skin.columns], skin.sure)
 
-    def _toned(self, level: float, stops: float) -> UInt8[np.ndarray, "h w 3"]:
-        shown = pixels_of(scene_of(self.picture) * np.float32(2.0**stops)) if stops else self.picture.copy()
-        shown[self.skin.rows, self.skin.columns] = toned_skin(self.skin, level, stops)
-        return shown
-
 
 def _put(
     picture: UInt8[np.ndarray, "h w 3"], place: Hair | Lips | Layer, part: UInt8[np.ndarray, "_ _ 3"]
@@ -199,9 +236,8 @@ def _put(
 
 
 DEFAULT: Final = "network"
-TOO_FAR: Final = "photographs whose skin is more than {} tones from a level of skin_tone"
-_APART: Final = "skin_tone: expected levels at most {} apart, got {} apart: {}; choose levels nearer to each other"
-_FAR: Final = "{}: expected a skin_tone near its own, got {} of a photograph of tone {}: {}; choose a nearer level"
+_APART: Final = "{}: expected levels at most {:g} apart, got {:g} apart: {}; choose levels nearer to each other"
+_FAR: Final = "{}: expected a {} near its own, got {:g} of a photograph of {:.2g}: {}; choose a nearer level"
 _ROUNDING: Final = 1e-6
 _KEPT: Final = 32
 """Photographs whose parts are kept in memory."""
@@ -217,13 +253,18 @@ _GROUPS: Final = 6
 class Sitters:
     """The faces on photographs. marks: a finder, or its name; it is opened when a face is first needed.
 
-    steps: by how many tones skin may be moved from the photograph's own. tones: those that will be set.
+    steps: by how much each edit of LIMITS may move a photograph from its own level. levels: those that will be set.
     """
 
     def __init__(
-        self, subjects: Subjects, marks: str | Finder = DEFAULT, steps: float = TONE_STEPS, tones: Sequence[float] = ()
+        self,
+        subjects: Subjects,
+        marks: str | Finder = DEFAULT,
+        steps: Mapping[str, float] | None = None,
+        levels: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
-        self.subjects, self._marks, self.steps, self.tones = subjects, marks, steps, tuple(tones)
+        self.subjects, self._marks, self.levels = subjects, marks, dict(levels or {})
+        self.steps = {name: limit.usual for name, limit in LIMITS.items()} | dict(steps or {})
         self.sitting = functools.lru_cache(maxsize=_KEPT)(self._seated)
         self._statements: dict[tuple[str, ...], str] = {}
 
@@ -234,25 +275,29 @@ class Sitters:
 
     def of(self, subjects: Subjects) -> Sitters:
         """The same finder's faces on some of the photographs."""
-        return Sitters(subjects, self.finder, self.steps, self.tones)
+        return Sitters(subjects, self.finder, self.steps, self.levels)
 
-    def to_tones(self, tones: Sequence[float]) -> Sitters:
-        """The same for skin of these tones. Raises BadInput where no photograph can be as near to all of them."""
-        if tones and max(tones) - min(tones) > 2 * self.steps:
-            raise BadInput(_APART.format(f"{2 * self.steps:g}", f"{max(tones) - min(tones):g}", self._limit()))
-        return Sitters(self.subjects, self.finder, self.steps, tones)
+    def to_levels(self, levels: Mapping[str, Sequence[float]]) -> Sitters:
+        """The same for skin and hair of these levels. Raises BadInput where no photograph can be as near to all."""
+        for name, values in levels.items():
+            most, apart = 2 * self.steps[name], max(values) - min(values)
+            if apart > most + _ROUNDING:
+                raise BadInput(_APART.format(name, most, apart, self._limit(name)))
+        return Sitters(self.subjects, self.finder, self.steps, levels)
 
-    def _limit(self) -> str:
-        more = f"; up to {MOST_TONE_STEPS:g} on request, as photographs:folder:faces?tone_steps={MOST_TONE_STEPS:g}"
-        reach = f"a photograph's skin is moved by at most {self.steps:g} of the ten tones"
-        return f"{reach}{more if self.steps < MOST_TONE_STEPS else ''}: {WHY_NEAR}"
+    def _limit(self, name: str) -> str:
+        limit, steps = LIMITS[name], self.steps[name]
+        more = f"; up to {limit.most:g} on request, as photographs:folder:faces?{limit.option}={limit.most:g}"
+        return f"{limit.moved.format(steps)}{more if steps < limit.most else ''}: {limit.why}"
 
     def dressed(self, subject: int, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
-        """The photograph with what these edits composite. Raises BadInput for skin too far from its own."""
-        sitting, level = self.sitting(subject), edits.skin_tone
-        if level != NEUTRAL["skin_tone"] and abs(level - sitting.skin.tone) > self.steps + _ROUNDING:
-            name = self.subjects.labelled.pictures.name(int(self.subjects.rows[subject]))
-            raise BadInput(_FAR.format(name, f"{level:g}", f"{sitting.skin.tone:.1f}", self._limit()))
+        """The photograph with what these edits composite. Raises BadInput for skin or hair too far from its own."""
+        sitting = self.sitting(subject)
+        for name, steps in self.steps.items():
+            level = getattr(edits, name)
+            if level != NEUTRAL[name] and abs(level - (own := sitting.own(name))) > steps + _ROUNDING:
+                file = self.subjects.labelled.pictures.name(int(self.subjects.rows[subject]))
+                raise BadInput(_FAR.format(file, name, level, own, self._limit(name)))
         return sitting.dressed(edits)
 
     def face(self, subject: int) -> Face | str:
@@ -272,7 +317,8 @@ class Sitters:
                 f"{name}: expected a face for what is composited on it, got one of the {face}; leave such photographs"
                 " out with for_attributes"
             )
-        return Sitting(self.subjects.picture(subject), face, self.subjects.key(subject))
+        key, tables = self.subjects.key(subject), self.subjects.tables(subject)
+        return Sitting(self.subjects.picture(subject), face, key, tables=tables)
 
     def reasons(self, names: Sequence[str]) -> tuple[str, ...]:
         """Why these cannot all be composited on each photograph; "" where they can."""
@@ -286,25 +332,38 @@ class Sitters:
         picture = self.subjects.picture(subject)
         if not _TINTED.isdisjoint(names) and is_grey(picture):
             return COLORLESS
-        if "skin_tone" in names and self.tones:
-            own = own_tone(picture, face)
-            if max(abs(tone - own) for tone in self.tones) > self.steps:
-                return TOO_FAR.format(f"{self.steps:g}")
-        return unsuited(face, names)
+        why = unsuited(face, names) or (CURLY if "bangs" in names and is_curly(face, picture) else "")
+        if why:
+            return why
+        for name, read in (("skin_tone", own_tone), ("hair_color", own_hair)):
+            if name in names and (levels := self.levels.get(name)):
+                own = read(picture, face)
+                if max(abs(level - own) for level in levels) > self.steps[name]:
+                    return LIMITS[name].left_out.format(self.steps[name])
+        return ""
 
     def describe(self) -> dict[str, Any]:
         """What recreates what is composited, as JSON values."""
-        limit = {"tone_steps": self.steps} if self.tones else {}
+        limit = {LIMITS[name].option: self.steps[name] for name in self.levels}
         return {"version": VERSION, "marks": self.finder.describe(), **limit}
 
     def statement(self, names: Sequence[str]) -> str:
         """How what is composited under these names was placed, how large it is, and how it was checked."""
         if tuple(names) not in self._statements:
-            looks = [_look(self._seated(one), names, self.steps) for one in range(min(len(self.subjects), _LOOKED_AT))]
+            looks = [
+                _look(self._seated(one), names, self.steps["skin_tone"])
+                for one in range(min(len(self.subjects), _LOOKED_AT))
+            ]
             source = self.finder.describe().get("name", "a finder")
             said = [f"Composited on the face, by marks of {source}, and no photograph of it:"]
-            limit = [f"{self._limit()[0].upper()}{self._limit()[1:]}."] if "skin_tone" in names else []
-            self._statements[tuple(names)] = " ".join([*said, *(_said(name, looks) for name in names), *limit])
+            limits = [self._limit(name) for name in LIMITS if name in names]
+            self._statements[tuple(names)] = " ".join(
+                [
+                    *said,
+                    *(_said(name, looks) for name in names),
+                    *(f"{limit[0].upper()}{limit[1:]}." for limit in limits),
+                ]
+            )
         return self._statements[tuple(names)]
 
 

@@ -3,162 +3,26 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple, final
 
 import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Int32, UInt8
-from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
-from transect.generators.faceworld.attributes import HAIR_STYLES, HATS, IDENTITY, NAMES, TRAITS
+from transect.generators.faceworld.attributes import GLASSES, HAIR_STYLES, HATS, IDENTITY
 from transect.generators.faceworld.mesh import shading, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import ambient_of, key_of
-from transect.generators.faceworld.mesh.drawing import Colors, Drawing, draw, samples_of, shadow_of
+from transect.generators.faceworld.mesh.drawing import Drawing, draw, samples_of, shadow_of
 from transect.generators.faceworld.mesh.kernels import find_normals
-from transect.generators.faceworld.mesh.shape import Values, face_vertices, pose_of, rest_shape, weights
-from transect.generators.faceworld.parameters import parameters
+from transect.generators.faceworld.mesh.shape import Values, face_vertices, pose_of, rest_shape
 from transect.generators.faceworld.reflectance import LUMINANCE, skin_reflectance
+from transect.generators.fitted_heads import SIZE, Head, rest_landmarks
 from transect.generators.photographs.appearance.colors import Camera, front_of
 from transect.generators.photographs.appearance.faces import Face, Layer, blurred, layer_of, scene_of
 
-SIZE: Final = 512
-"""Pixels of the picture in which FaceWorld's landmarks are fitted."""
-_SHAPE: Final = (
-    *("face_width", "face_shape", "brow_raise", "mouth_open"),
-    *(name for name in TRAITS if name.split("_")[0] in {"nose", "eye", "brow", "mouth", "jaw", "chin", "cheek"}),
-    *("cheekbones", "lip_fullness", "forehead_width"),
-    *(f"shape_{number}" for number in range(1, 8)),
-    *("relief_1", "relief_2"),
-)
-_POSE: Final = ("yaw", "pitch")
-_BOUNDED: Final[Mapping[str, tuple[float, float]]] = {
-    "yaw": (-45.0, 45.0), "pitch": (-20.0, 20.0), "face_shape": (0.0, 1.0),
-    "brow_raise": (-1.0, 1.0), "mouth_open": (0.0, 1.0),
-}  # fmt: skip
-_SPREADS: Final[Mapping[str, float]] = {
-    "yaw": 12.0, "pitch": 8.0, "face_shape": 0.3, "brow_raise": 0.4, "mouth_open": 0.3,
-}  # fmt: skip
-_FREE: Final = (*_POSE, *_SHAPE)
-_LIMITS: Final = np.array([_BOUNDED.get(name, (-2.0, 2.0)) for name in _FREE]).T
-_SPREAD: Final = np.array([_SPREADS.get(name, 1.0) for name in _FREE])
-"""Standard deviations of the prior: degrees, then shape."""
-_STEPS: Final = 0.1 * _SPREAD
-_TOLERANCE: Final = 6.0
-"""Pixels of SIZE by which landmarks are uncertain."""
-_WEIGHTS: Final = np.repeat((0.3, 0.5, 1.0, 1.5, 0.3), (17, 10, 9, 12, 20))
-"""Of jaw, brows, nose, eyes and mouth."""
-_ROUNDS: Final = 5
 _LEAST_SKIN: Final = 40
-_USUAL: Final[Mapping[str, float]] = {
-    "skin_tone": 5.0, "age": 40.0, "face_shape": 0.5, "distance": 1.0, "jpeg_quality": 100.0, "light_elevation": 30.0,
-    "background_lightness": 0.5, "hair_color": 0.3, "clothing_lightness": 0.5, "eye_color": 0.3, "smile": 0.2,
-}  # fmt: skip
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A fitted head. values: FaceWorld's attributes; identity: its code [d]. to_photograph: float64 [2, 3], from
-    pixels of a picture of SIZE to those of the photograph; scale: its pixels of the photograph per pixel.
-    error: root mean square distance of the landmarks inside the face, over the distance of the eyes' outer corners.
-    """
-
-    values: Mapping[str, float]
-    identity: Float[np.ndarray, " d"]
-    to_photograph: Float[np.ndarray, "2 3"]
-    scale: float
-    error: float
-
-    def person(self, **changed: float) -> tuple[Values, Colors]:
-        """FaceWorld's parameters and colors with some attributes set."""
-        values = {name: np.array([value]) for name, value in (dict(self.values) | changed).items()}
-        found, colors = parameters(values, self.identity[None])[0]
-        return found, Colors(*(colors[name] for name in ("skin", "hair", "iris", "cloth", "hat_cloth")))
-
-    def onto(self, canvas_size: int) -> Float[np.ndarray, "2 3"]:
-        """As to_photograph, from pixels of a canvas of that size; pixel i of both is centered at i."""
-        ratio = SIZE / canvas_size
-        matrix = self.to_photograph.copy()
-        matrix[:, 2] += matrix[:, :2] @ np.full(2, 0.5 * ratio) - 0.5
-        matrix[:, :2] *= ratio
-        return matrix
-
-    def placed(self, points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 2"]:
-        """Where points of the head at rest lie on the photograph; pixel i spans i to i + 1."""
-        pose = pose_of(self.person()[0])
-        at = pose.project(pose.turn(points), SIZE)[:, :2]
-        return np.asarray(at @ self.to_photograph[:, :2].T + self.to_photograph[:, 2])
-
-
-def head_of(face: Face) -> Head:
-    """The head whose landmarks lie nearest to those of the face."""
-    usual = np.array([_USUAL.get(name, 0.0) for name in _FREE])
-    free = usual.copy()
-    precision = np.diag((_TOLERANCE / _SPREAD) ** 2)
-    for _ in range(_ROUNDS):
-        found = _points(np.vstack([free, free + np.diag(_STEPS)]))
-        placed = [_placed(points, face.points) for points in found]
-        unit = np.linalg.norm(placed[0][1][:, 0])
-        wrong = [((moved - face.points) * np.sqrt(_WEIGHTS)[:, None]).ravel() / unit for moved, _ in placed]
-        slopes = (np.array(wrong[1:]) - wrong[0]).T / _STEPS
-        pull = slopes.T @ wrong[0] + precision @ (free - usual)
-        free = np.clip(free - np.linalg.solve(slopes.T @ slopes + precision, pull), *_LIMITS)
-    moved, matrix = _placed(_points(free[None])[0], face.points)
-    error = float(np.sqrt(((moved - face.points)[17:48] ** 2).sum(axis=1).mean()) / face.width)
-    named = dict(zip(_FREE, free.tolist(), strict=True))
-    code = np.array([named.get(name, 0.0) for name in IDENTITY])
-    values = {name: named.get(name, _USUAL.get(name, 0.0)) for name in NAMES}
-    return Head(values, code, matrix, float(np.linalg.norm(matrix[:, 0])), error)
-
-
-def _points(free: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n 68 2"]:
-    """The landmarks of upright heads of these poses and shapes in a picture of SIZE."""
-    named = dict(zip(_FREE, free.T, strict=True))
-    zero = np.zeros(len(free))
-    values = {name: named.get(name, zero + _USUAL.get(name, 0.0)) for name in NAMES}
-    rows = parameters(values, np.stack([named.get(name, zero) for name in IDENTITY], axis=1))
-    found = []
-    for p, _ in rows:
-        pose = pose_of(p)
-        found.append(pose.project(pose.turn(rest_landmarks(p)), SIZE)[:, :2])
-    return np.array(found, dtype=np.float64)
-
-
-@functools.cache
-def _landmark_parts() -> tuple[Float[np.ndarray, "k 68 3"], Float[np.ndarray, "k 2 3"], int]:
-    """Landmarks and middles of the eyes of the mean head and of each displacement; the first that is a movement."""
-    held = asset()
-    parts = np.concatenate([held.mean[None], held.fields])
-    marks = (parts[:, held.landmark_corners] * held.landmark_weights[..., None]).sum(axis=2)
-    eyes = [parts[:, vertices_of(part)].mean(axis=1) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
-    return marks, np.stack(eyes, axis=1), held.names.index("browDownLeft")
-
-
-def rest_landmarks(p: Values) -> Float[np.ndarray, "68 3"]:
-    """The landmarks of `rest_shape`, without the other vertices."""
-    marks, eyes, moving = _landmark_parts()
-    weighing = np.concatenate([[1.0], weights(p)])
-    still = weighing[: moving + 1]
-    left, right = np.tensordot(still, eyes[: moving + 1], 1)
-    moved = np.tensordot(weighing, marks, 1)
-    return np.asarray((moved - (left + right) / 2) / np.linalg.norm(left - right))
-
-
-def _placed(
-    points: Float[np.ndarray, "68 2"], wanted: Float[np.ndarray, "68 2"]
-) -> tuple[Float[np.ndarray, "68 2"], Float[np.ndarray, "2 3"]]:
-    """Points moved, turned and scaled to lie nearest to those wanted, and the matrix that does it."""
-    shares = _WEIGHTS / _WEIGHTS.sum()
-    middle, target = shares @ points, shares @ wanted
-    away, goal = points - middle, wanted - target
-    power = (shares * (away**2).sum(axis=1)).sum()
-    a = (shares * (away * goal).sum(axis=1)).sum() / power
-    b = (shares * (away[:, 0] * goal[:, 1] - away[:, 1] * goal[:, 0])).sum() / power
-    turn = np.array([[a, -b], [b, a]])
-    return away @ turn.T + target, np.column_stack([turn, target - turn @ middle])
 
 
 def lit(head: Head, face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Head:
@@ -234,8 +98,6 @@ _COARSER: Final = 0.4
 HATS_WORN: Final = tuple(HATS.index(name) for name in ("cap", "beanie", "headscarf"))
 """The hats that photographs are given, as FaceWorld's levels: those that hold the hair close to the head."""
 _LARGEST, _SMALLEST = 1024, 72
-_DENSEST: Final = 0.7
-_LEAST_SHOWN: Final = 1e-3
 _APART: Final = 0.03
 """Radiance by which dark and light skin must differ for what lies on them to be told from it."""
 
@@ -265,7 +127,11 @@ class Stage:
     """Pictures of a fitted head, `finer` than the photograph, and the way from them to it."""
 
     def __init__(self, head: Head, face: Face, key: int = 0, finer: float = _FINER) -> None:
-        self.head, self.face, self.key = _owning(head, key), face, key
+        # The head with its own shape of frames and color of hats.
+        identity = head.identity.copy()
+        for name, value in own_things(key).items():
+            identity[IDENTITY.index(name)] = value
+        self.head, self.face, self.key = replace(head, identity=identity), face, key
         wanted = SIZE * head.scale * finer
         self.size = int(np.clip(round(wanted / samples_of(_SMALLEST)), _SMALLEST, _LARGEST))
         self.points = self.size * samples_of(self.size)
@@ -345,98 +211,122 @@ class Stage:
         """A part of the canvas on the photograph, averaged over its pixels."""
         height, width = self.face.masks["skin"].shape
         smooth = blurred(np.ascontiguousarray(part, dtype=np.float32), 0.35 * self.finer)
-        return np.asarray(cv2.warpAffine(smooth, self.matrix, (width, height), flags=cv2.INTER_LINEAR))
+        beyond = cv2.BORDER_REPLICATE  # a scarf goes on below the canvas, and nothing above it
+        smooth[0] = 0
+        shown = cv2.warpAffine(smooth, self.matrix, (width, height), flags=cv2.INTER_LINEAR, borderMode=beyond)
+        return np.asarray(shown)
 
 
 def own_things(key: int) -> dict[str, float]:
     """The shape and color of frames and the color of hats, drawn by that key: numbers of FaceWorld's identity.
 
-    Frames are black to dark brown: grey metal needs a room to mirror.
+    Frames are black, or dark brown and gunmetal: light metal needs a room to mirror. Hats are dark, as most are.
     """
     names = ("frame_shape", "frame_color", "hat_hue", "hat_lightness")
     draws = np.random.Generator(np.random.Philox(key)).standard_normal(len(names)).tolist()
-    return dict(zip(names, draws, strict=True)) | {"frame_color": abs(draws[1]) / 2}
+    dark = {"frame_color": -1.4 if draws[1] < 0.4 else 1.4, "hat_lightness": 0.3 - 0.8 * abs(draws[3])}
+    return dict(zip(names, draws, strict=True)) | dark
 
 
-def _owning(head: Head, key: int) -> Head:
-    """The head with its own shape of frames and color of hats."""
-    identity = head.identity.copy()
-    for name, value in own_things(key).items():
-        identity[IDENTITY.index(name)] = value
-    return replace(head, identity=identity)
+_HORN: Final = (GLASSES.index("thick frame"), GLASSES.index("dark"))
+_CLEAR, _GLOSS, _MATTE, _EVEN = 0.45, 1.0, 0.55, 1.0
+"""The exponent of what FaceWorld's clear lenses pass and the share that they mirror; how much more frames shine, and
+how much less light they spread; the blur of their edges.
+"""
+_EAR, _FARTHEST = (0.03, 0.03), 0.1
+"""How far outside of and above the jaw's end an ear's top lies, and how far what ends there is moved at most."""
 
 
 def glasses_of(stage: Stage, camera: Camera, kind: int) -> Layer:
-    """The glasses of that kind (index of GLASSES) on a head; hair lies over their temples."""
+    """The glasses of that kind (index of GLASSES) on a head; hair that covers the ears lies over their temples."""
     matte = stage.matte(shading.SPECTACLES, glasses=float(kind))
     p, _ = stage.head.person(glasses=float(kind))
     frame, lenses = worn.spectacles(p, rest_shape(p))
-    near = frame.points[frame.points[:, 2] > lenses.points[:, 2].min() - 0.02]
-    hidden = ~stage.hull(near) * stage.seen(stage.face.masks["hair"])
-    return stage.layer(camera, matte.where(1 - hidden))
+    near = stage.hull(frame.points[frame.points[:, 2] > lenses.points[:, 2].min() - 0.02])
+    covers, passed, added = matte.covers[..., None], matte.passed, matte.added
+    if GLASSES[kind] in ("thin frame", "thick frame"):  # coated lenses mirror and shade hardly any light
+        clear = near & ~matte.covers
+        passed, added = passed.copy(), added.copy()
+        passed[clear], added[clear] = passed[clear] ** _CLEAR, added[clear] * _CLEAR
+    usual = np.median(matte.added[matte.covers], axis=0) if covers.any() else 0
+    shine = np.maximum(added - 2 * usual, 0) * np.float32(_GLOSS)
+    added = added + covers * (shine - np.float32(_MATTE) * np.minimum(added, 2 * usual))
+    smooth = blurred(matte.covers.astype(np.float32), _EVEN)[..., None]  # without the steps of what is drawn
+    cover = _smoothstep(smooth, 0.25, 0.75) if kind in _HORN else np.minimum(1.3 * smooth, 1)
+    light = blurred(added * covers, _EVEN) / np.maximum(smooth, 0.05)
+    behind = blurred(passed * ~covers, _EVEN) / np.maximum(1 - smooth, 0.05)
+    passed = np.minimum(np.where(covers, behind, passed), 1) * (1 - cover)
+    added = added * ~covers * (1 - cover) + light * cover
+    return stage.layer(camera, _to_ears(stage, p, near, Matte(passed, added, matte.covers)))
 
 
-def beard_of(stage: Stage, camera: Camera, amount: float, hair_color: float, tone: float) -> Layer:
-    """The shade of stubble, from none (0) to dense (1), on skin of that tone: it is never lighter than the skin."""
-    matte = stage.matte(facial_hair=_DENSEST * amount, hair_color=hair_color)
-    passed = np.minimum(matte.passed + matte.added / np.maximum(stage.bare_with(tone), _LEAST_SHOWN), 1)
-    shade = Matte(passed.astype(np.float32), np.zeros_like(matte.added), matte.covers)
-    return stage.layer(camera, shade.where(stage.seen(stage.face.masks["skin"])))
+def _to_ears(stage: Stage, p: Values, near: Bool[np.ndarray, "_ _"], matte: Matte) -> Matte:
+    """What is worn with its ends moved to the photograph's ears, behind hair that covers them. near: its front."""
+    face, inverse = stage.face, cv2.invertAffineTransform(stage.matrix)
+    rows, columns = np.mgrid[: stage.points, : stage.points].astype(np.float32)
+    x, y, hidden = columns.copy(), rows.copy(), ~near * stage.seen(face.masks["hair"])
+    across, up = face.points[45] - face.points[36], face.points[27] - face.points[8]
+    ears = stage.head.placed(rest_shape(p)[worn.ear_tops()])
+    sides = np.flatnonzero(near.any(axis=0))
+    for out, ear, jaw, hinge in ((1, ears[0], [16, 15], sides[-1:]), (-1, ears[1], [0, 1], sides[:1])):
+        wanted = face.points[jaw[0]] + _EAR[0] * out * across + _EAR[1] * face.width * up / np.linalg.norm(up)
+        moved = np.clip(wanted - ear, -_FARTHEST * face.width, _FARTHEST * face.width)
+        moved[0] = out * max(out * moved[0], 0)
+        far = out * (inverse[0, :2] @ (ear - 0.5) + inverse[0, 2] - hinge)
+        if len(hinge) and far > 0.04 * face.width * stage.finer:  # else the head is turned and hides the ear
+            moved = inverse[:, :2] @ moved
+            share = np.clip(out * (columns - hinge) / (far + out * moved[0]), 0, 1.3)
+            x, y = x - share * moved[0], y - share * moved[1]
+        left, top = np.rint(face.points[jaw].mean(axis=0) + 0.03 * out * across - 0.05 * face.width).astype(int)
+        beside = slice(max(0, left), max(0, left + round(0.1 * face.width)))
+        skin = face.masks["skin"][max(0, top) : max(0, top + round(0.1 * face.width)), beside]
+        if skin.size and skin.mean() > 0.35:  # the ear is seen
+            hidden = np.where(out * (columns - stage.points / 2) > 0, 0, hidden)
+    passed, added, covers = (_taken(part, x, y) for part in (matte.passed - 1, matte.added, matte.covers))
+    return Matte(1 + passed, added, covers > 0.5).where(1 - hidden)
 
 
-_AROUND, _WIDEST, _SLACK = 96, 1.4, 1.06
-"""Angles at which the outline of a hat is widened, by how much at most, and how far it lies off the hair."""
-_SOFT_SHADE, _SHADED = 0.05, 0.75
-_LEVEL: Final = 0.25
+_WIDEST, _SLACK = 1.15, 1.04
+"""By how much a hat is widened at most, and by how much more than the hair under it."""
+_THREADS: Final = {"beanie": 0.07, "cap": 0.03}
+"""How far the threads of what is worn differ in lightness."""
+_FLARE: Final = 0.8
+"""How far hair stands out from under a rim, over the way down from it."""
+_LEVEL: Final = 0.2
 """How far above the brows the middle of a hat's rim lies, in distances between the eyes' outer corners."""
 
 
-def hat_of(stage: Stage, camera: Camera, kind: int, picture: UInt8[np.ndarray, "h w 3"]) -> Layer:
-    """The hat of that kind (index of FaceWorld's HATS) on a head, and its shade on skin and hair.
+def hat_of(stage: Stage, camera: Camera, kind: int, background: Float[np.ndarray, "h w 3"]) -> Layer:
+    """The hat of that kind (index of FaceWorld's HATS) on a head, and its shade on skin and hair. background: light.
 
     It is as wide as the hair under it, within limits; hair that would still stand out above its rim is pressed down:
-    what is behind the person shows there. Hair beside and below the rim stays.
+    what is behind the person shows there. Hair below the rim stays, held in beside it.
     """
-    matte, inside = fitted_hat(stage, stage.matte(shading.HEADWEAR, hat=float(kind)))
-    matte = softly_shaded(matte, _SOFT_SHADE * stage.face.width * stage.finer)
+    wrapped = HATS[kind] == "headscarf"
+    matte, inside = fitted_hat(stage, stage.matte(shading.HEADWEAR, hat=float(kind)), wrapped)
+    added = textured(matte.added, matte.covers, stage, _THREADS.get(HATS[kind], 0.0))
+    matte = edged(matte._replace(added=added), 0.11 * stage.face.width * stage.finer, 0.8)
     matte = matte.where(np.maximum(matte.covers, stage.person()))
     passed = 1 - blurred(stage.shown(1 - matte.passed), camera.blur)
     added = blurred(stage.shown(matte.added * np.float32(camera.gain)), camera.blur)
-    pressed = pressed_hair(stage, inside)[:, :, None]
-    behind = background_of(stage.face, picture) * pressed * passed
+    pressed = pressed_hair(stage, inside, wrapped)[:, :, None]
+    open_ = 1 - blurred(stage.shown(matte.covers.astype(np.float32)), camera.blur)[:, :, None]
+    behind = background * pressed * open_
     return layer_of(passed * (1 - pressed), added + behind, camera.noise, stage.key)
 
 
-def softly_shaded(matte: Matte, deviation: float) -> Matte:
-    """The same with a soft shade: lamps of photographs are wide, and one of them hardly ever gives all light."""
-    bare = (~matte.covers).astype(np.float32)[..., None]
-    shade = (
-        blurred((1 - matte.passed) * bare, deviation) / np.maximum(blurred(bare[..., 0], deviation), 0.05)[..., None]
-    )
-    return Matte(np.where(matte.covers[..., None], matte.passed, 1 - _SHADED * shade), matte.added, matte.covers)
-
-
-def fitted_hat(stage: Stage, matte: Matte) -> tuple[Matte, Bool[np.ndarray, "_ _"]]:
-    """A hat's matte, widened until hair above its rim is under it, within limits; and what it encloses."""
-    rim, turn = _rim(stage), np.linspace(-np.pi, np.pi, _AROUND, endpoint=False)
-    hair, hat = (_reach(mask, rim, turn) for mask in (stage.seen(_head(stage.face)), matte.covers))
-    wider = np.clip(np.where(hat > 0, _SLACK * hair / np.maximum(hat, 1), 1), 1, _WIDEST)
-    wider = gaussian_filter1d(maximum_filter1d(wider, 5, mode="wrap"), 3, mode="wrap")
-    wider = 1 + (wider - 1) * np.clip(np.sin(turn) * 4 + 1, 0, 1)
-    rows, columns = np.mgrid[: stage.points, : stage.points]
-    across, down = columns - rim[0], rows - rim[1]
-    at = np.arctan2(-down, across)
-    scale, far = (np.interp(at, turn, values, period=2 * np.pi) for values in (wider, hat * wider))
-    parts = (1 - matte.passed, matte.added, matte.covers)
-    hidden, added, cover = (_taken(part, rim[0] + across / scale, rim[1] + down / scale) for part in parts)
-    return Matte(1 - hidden, added, cover > 0.5), (cover > 0.5) | (np.hypot(across, down) < far)
-
-
-def _reach(mask: Float[np.ndarray, "_ _"], rim: Float[np.ndarray, " 2"], turn: Float[np.ndarray, " a"]) -> np.ndarray:
-    """How far a mask reaches from the middle of a rim, by angle."""
-    radii = np.arange(len(mask))
-    ray = _taken(mask, rim[0] + np.outer(np.cos(turn), radii), rim[1] - np.outer(np.sin(turn), radii))
-    return np.asarray(((ray > 0.3) * radii).max(axis=1))
+def fitted_hat(stage: Stage, matte: Matte, wrapped: bool = False) -> tuple[Matte, Bool[np.ndarray, "_ _"]]:
+    """A hat's matte, enlarged until it is as large as the hair above its rim, within limits; and what it encloses."""
+    rim, high = _rim(stage), np.arange(stage.points)[:, None] < _rim(stage)[1]
+    hair, hat = ((mask * high).sum() for mask in (stage.seen(_head(stage.face)) > 0.3, matte.covers))
+    scale = 1.0 if wrapped else float(np.clip(_SLACK * np.sqrt(hair / max(hat, 1)), 1, _WIDEST))
+    rows, columns = np.mgrid[: stage.points, : stage.points].astype(np.float32)
+    source = rim[0] + (columns - rim[0]) / scale, rim[1] + (rows - rim[1]) / scale
+    hidden, added, cover = (_taken(part, *source) for part in (1 - matte.passed, matte.added, matte.covers))
+    inside = np.zeros(cover.shape, dtype=np.uint8)
+    if (cover > 0.5).any():
+        cv2.fillConvexPoly(inside, cv2.convexHull(np.argwhere(cover > 0.5)[:, ::-1].astype(np.int32)), (1,))
+    return Matte(1 - hidden, added, cover > 0.5), (inside > 0) & (high | wrapped) | (cover > 0.5)
 
 
 def _taken(values: np.ndarray, x: Float[np.ndarray, "_ _"], y: Float[np.ndarray, "_ _"]) -> np.ndarray:
@@ -455,14 +345,29 @@ def _rim(stage: Stage) -> Float[np.ndarray, " 2"]:
     return np.asarray(inverse[:, :2] @ at + inverse[:, 2])
 
 
-def pressed_hair(stage: Stage, inside: Bool[np.ndarray, "_ _"]) -> Float[np.ndarray, "h w"]:
-    """The share of each pixel that is hair above the rim of a hat, and outside of it."""
-    hair, cover = _head(stage.face), stage.shown(inside.astype(np.float32))
+def pressed_hair(stage: Stage, inside: Bool[np.ndarray, "_ _"], wrapped: bool = False) -> Float[np.ndarray, "h w"]:
+    """The share of each pixel that is hair above the rim of a hat and outside of it, or that the rim holds in.
+
+    wrapped: whether all hair is under what is worn.
+    """
+    hair = stage.face.masks["hair"] if wrapped else _head(stage.face)
+    cover = stage.shown(inside.astype(np.float32))
     x, y = stage.matrix[:, :2] @ _rim(stage) + stage.matrix[:, 2]
     rows, columns = np.mgrid[: hair.shape[0], : hair.shape[1]].astype(np.float32)
-    above = np.clip((np.arctan2(y - rows, np.abs(columns - x)) - 0.15) / 0.3, 0, 1)
-    wide = cv2.dilate(hair, np.ones((3, 3), np.uint8), iterations=max(1, round(0.05 * stage.face.width)))
-    return np.asarray(np.minimum(1.5 * wide, 1) * above * (1 - cover), dtype=np.float32)
+    above = np.clip((np.arctan2(y - rows, np.abs(columns - x)) - 0.15) / 0.3, wrapped, 1).astype(np.float32)
+    width, covered = stage.face.width, cover > 0.5
+    ragged = np.random.Generator(np.random.Philox(key=[stage.key, 4])).standard_normal(hair.shape, np.float32)
+    ragged = np.float32(0.05 * width) * blurred(ragged, 1.2)
+    for out in (-1, 1) if covered.any() and not wrapped else ():
+        ends = np.flatnonzero(covered.any(axis=0))
+        end = int(ends[0] if out < 0 else ends[-1])
+        beside = slice(max(0, end - round(0.1 * width)), end + round(0.1 * width) + 1)
+        low = float(np.flatnonzero(covered[:, beside].any(axis=1))[-1])
+        away = out * (columns - end) - _FLARE * np.maximum(rows - low, 0) + 0.03 * width + ragged
+        held = np.clip(away / (0.06 * width), 0, 1) * (rows < low + width)
+        above = np.maximum(above, held).astype(np.float32)
+    wide = cv2.dilate(hair, np.ones((3, 3), np.uint8), iterations=max(1, round(0.07 * width)))
+    return np.asarray(np.minimum(2.5 * wide, 1) * above * (1 - cover), dtype=np.float32)
 
 
 def _head(face: Face) -> Float[np.ndarray, "h w"]:
@@ -471,7 +376,7 @@ def _head(face: Face) -> Float[np.ndarray, "h w"]:
 
 def background_of(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w 3"]:
     """The scene light behind a person, continued smoothly from around them."""
-    edge = max(1, round(0.06 * face.width))
+    edge = max(1, round(0.10 * face.width))
     known = (cv2.dilate(_head(face), np.ones((3, 3), np.uint8), iterations=edge) < 0.05).astype(np.float32)
     scene = scene_of(picture)
     found, share = np.zeros_like(scene), np.zeros((*known.shape, 1), dtype=np.float32)
@@ -483,12 +388,36 @@ def background_of(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.n
     return np.asarray(found / np.maximum(share, 1e-6), dtype=np.float32)
 
 
+_NONWOVEN: Final = np.array([0.78, 0.92, 1.06], dtype=np.float32)
+"""FaceWorld's cloth in the whiter light of photographs."""
+
+
 def face_mask_of(stage: Stage, camera: Camera) -> Layer:
     """A surgical mask on a head, and its shade on the skin; hair lies over its loops."""
     matte = stage.matte(shading.MASKED, face_mask=1.0)
-    cloth = worn.face_mask(rest_shape(stage.head.person()[0]))
-    hidden = ~stage.hull(cloth.points[: worn.MASK_POINTS]) * stage.seen(stage.face.masks["hair"])
-    return stage.layer(camera, matte.where(np.maximum(matte.covers, stage.person()) * (1 - hidden)))
+    p = stage.head.person()[0]
+    near = stage.hull(worn.face_mask(rest_shape(p)).points[: worn.MASK_POINTS])
+    added = textured(matte.added * _NONWOVEN, matte.covers, stage, 0.03)
+    matte = edged(matte._replace(added=added), 0.06 * stage.face.width * stage.finer, 0.45)
+    matte = _to_ears(stage, p, near, matte)
+    return stage.layer(camera, matte.where(np.maximum(matte.covers, stage.person())))
+
+
+def textured(
+    added: Float[np.ndarray, "_ _ 3"], covers: Bool[np.ndarray, "_ _"], stage: Stage, spread: float
+) -> Float[np.ndarray, "_ _ 3"]:
+    """The light of cloth whose threads differ by that spread, on two scales."""
+    draw = np.random.Generator(np.random.Philox(key=[stage.key, 3])).standard_normal(covers.shape, np.float32)
+    fine, wide = (blurred(draw, deviation) * np.float32(2 * deviation) for deviation in (1.0, 2.5))
+    raised = np.float32(spread) * (np.float32(1.6) * fine + wide)
+    return np.asarray(added * (1 + raised * covers)[..., None])
+
+
+def edged(matte: Matte, deviation: float, most: float) -> Matte:
+    """The same with a soft shade around what covers: it keeps the surroundings' light from what it lies on."""
+    covers = matte.covers.astype(np.float32)
+    shade = 1 - most * blurred(covers, deviation)
+    return matte._replace(passed=matte.passed * np.where(matte.covers, 1, shade)[..., None])
 
 
 def hair_beside(head: Head, face: Face) -> float:
