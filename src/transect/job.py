@@ -262,7 +262,9 @@ def command(kind: type[AnyJob]) -> Callable[..., None]:
         with announcing_stages(quiet=as_json):
             result = job.result()
         page = None if folder is None else result.report(folder)
-        if folder is not None and not is_address(folder) and _is_its_own(kind, asked):
+        # Kept in a folder of the job's own: no run, and not where `place` put it beside others.
+        is_its_own = kind.KEPT and (kind.OUT is None or (asked is not None and not is_run(Path(asked))))
+        if folder is not None and not is_address(folder) and is_its_own:
             keep(context, Path(folder), rerun(kind))
         if kind.FIRST_ALONE and os.environ.get("RANK", "0") != "0":
             return
@@ -273,11 +275,6 @@ def command(kind: type[AnyJob]) -> Callable[..., None]:
     call.__signature__ = inspect.Signature(_parameters(kind))  # type: ignore[attr-defined]
     call.__annotations__ = {}
     return call
-
-
-def _is_its_own(kind: type[AnyJob], asked: str | Path | None) -> bool:
-    """Whether the command is kept: in a folder of the job's own, no run, and not where `place` put it beside others."""
-    return kind.KEPT and (kind.OUT is None or (asked is not None and not is_run(Path(asked))))
 
 
 def _out_name(kind: type[AnyJob]) -> str:

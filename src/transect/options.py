@@ -115,7 +115,8 @@ class Setting:
             if isinstance(value, str) and value not in choices:
                 raise UnknownName((self.option.metavar or self.shown.removeprefix("--")).lower(), value, choices)
             return
-        if self.hint in (int, int | None) and value is not None and not _is_whole(value):
+        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if self.hint in (int, int | None) and value is not None and not is_whole:
             raise BadInput(f"{self.shown}: expected a whole number, got {value!r:.40}")
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, Real) and not isinstance(item, bool):
@@ -237,10 +238,6 @@ def _built(kind: type[object], before: tuple[str, ...], given: Mapping[tuple[str
     return kind(
         **values, **{name: _built(_record(hints[name]) or hints[name], (*before, name), given) for name in inner}
     )
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 _UNIONS: Final = (types.UnionType, typing.Union)

@@ -116,7 +116,12 @@ def check_controls(controls: object, latents: Latents, *, tolerance: float = 1e-
     for attribute in controls.attributes:
         for value in attribute.bounds:
             _check_set(controls, latents, attribute, value, tolerance)
-        _check_hold(controls, latents, attribute, values, tolerance)
+        others = [other for other in controls.attributes if other.name != attribute.name]
+        moved = _set(controls, latents, {attribute.name: attribute.bounds[1]}, [other.name for other in others])
+        after = _read(controls, moved)
+        for other in others:
+            clause = f"hold ({attribute.name} set)"
+            _check_near(clause, other, after[other.name], values[other.name], tolerance)
     _check_refusals(controls, latents)
 
 
@@ -156,7 +161,12 @@ def check_rater(rater: object, *, images: Images | None = None, question: Questi
     if answers.question != question:
         _broken("question", f"answers to {question.name!r}", f"answers to {answers.question.name!r}")
     _check_rows(answers, len(images))
-    _check_values(answers)
+    values = answers.value[~np.isnan(answers.value)]
+    levels = len(answers.question.levels)
+    sound = np.isin(values, np.arange(levels)) if levels else np.isfinite(values)
+    if not sound.all():
+        wanted = f"levels from 0 to {levels - 1}, or NaN" if levels else "finite numbers, or NaN"
+        _broken("values", wanted, f"{values[~sound][0]:g}")
 
 
 def _broken(clause: str, expected: str, got: str) -> NoReturn:
@@ -331,17 +341,6 @@ def _check_set(controls: Controls, latents: Latents, attribute: Attribute, value
     _check_near("set (one value per row)", attribute, _read(controls, moved)[name], column, tolerance)
 
 
-def _check_hold(
-    controls: Controls, latents: Latents, attribute: Attribute, before: dict[str, np.ndarray], tolerance: float
-) -> None:
-    others = [other for other in controls.attributes if other.name != attribute.name]
-    moved = _set(controls, latents, {attribute.name: attribute.bounds[1]}, [other.name for other in others])
-    after = _read(controls, moved)
-    for other in others:
-        clause = f"hold ({attribute.name} set)"
-        _check_near(clause, other, after[other.name], before[other.name], tolerance)
-
-
 def _check_near(clause: str, attribute: Attribute, got: np.ndarray, wanted: np.ndarray, tolerance: float) -> None:
     low, high = attribute.bounds
     worst = int(np.abs(got - wanted).argmax())
@@ -377,12 +376,3 @@ def _check_rows(answers: Annotations, n: int) -> None:
     missing = sorted(set(range(n)) - set(answers.image.tolist()))
     if missing:
         _broken("completeness", "a row for each image (NaN for no answer)", f"none for image {missing[0]}")
-
-
-def _check_values(answers: Annotations) -> None:
-    values = answers.value[~np.isnan(answers.value)]
-    levels = len(answers.question.levels)
-    sound = np.isin(values, np.arange(levels)) if levels else np.isfinite(values)
-    if not sound.all():
-        wanted = f"levels from 0 to {levels - 1}, or NaN" if levels else "finite numbers, or NaN"
-        _broken("values", wanted, f"{values[~sound][0]:g}")

@@ -22,6 +22,7 @@ from transect.effects.preferences import PREFERRED, Abilities, Preference
 from transect.errors import BadInput
 from transect.records import Effect
 from transect.runs import human_answers as kept
+from transect.runs.folder import spec_hash
 from transect.runs.human_answers import CodeAgreement
 from transect.runs.layout import pairs_table
 from transect.runs.spec import PairsEntry
@@ -95,7 +96,7 @@ def coding_of(facts: Mapping[str, Any], folder: Path, target: str) -> Coding:
     judge, scorers = facts.get("judge"), tuple(str(each["name"]) for each in facts.get("scorers") or ())
     if judge is None:
         return Coding(scorers=scorers)
-    found, digest = kept.read_agreement(folder), kept.digest_of_judge(judge)
+    found, digest = kept.read_agreement(folder), spec_hash(judge)
     codes = () if found is None else found.codes
     checked = tuple(each for each in codes if each.target == target and each.judge_sha256 == digest)
     return Coding(str(judge["name"]), scorers, checked)

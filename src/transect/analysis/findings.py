@@ -60,7 +60,11 @@ def means(
     """The mean of each group as PNG, None for a group without an image."""
     sums: list[np.ndarray | None] = [None] * len(chosen)
     for row, pixels in pictures:
-        small = _reduced(pixels)
+        from PIL import Image
+
+        image = Image.fromarray(pixels)
+        image.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
+        small = np.asarray(image, dtype=np.float64)
         for place in np.flatnonzero(chosen[:, row]):
             before = sums[place]
             sums[place] = small if before is None else before + small
@@ -76,14 +80,6 @@ def evenly(rows: Bool[np.ndarray, " n"], most: int = MOST) -> Bool[np.ndarray, "
     chosen = np.zeros(len(rows), dtype=np.bool_)
     chosen[places] = True
     return chosen
-
-
-def _reduced(pixels: UInt8[np.ndarray, "h w 3"]) -> np.ndarray:
-    from PIL import Image
-
-    image = Image.fromarray(pixels)
-    image.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
-    return np.asarray(image, dtype=np.float64)
 
 
 def _png(mean: np.ndarray) -> bytes:

@@ -6,7 +6,7 @@ It needs neither generator nor target.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeGuard, final
@@ -31,7 +31,7 @@ from transect.runs import tables as columns
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.layout import is_coded, runs_of
 from transect.runs.report_options import Bins, Counting, ReportSettings
-from transect.runs.spec import RunSpec, StatedTruth, TargetEntry
+from transect.runs.spec import RunSpec, TargetEntry
 from transect.runs.tables import said_of, with_coded
 from transect.targets.capabilities import BoxConvention
 
@@ -56,7 +56,7 @@ class Run:
 
     def truth(self, target: TargetEntry) -> Truth | None:
         """The truth stated for the target, else the one that raters are the reference for; None without either."""
-        return self.reference if target.truth is None else _truth(target.truth)
+        return self.reference if target.truth is None else Truth(*astuple(target.truth))
 
     @property
     def truth_text(self) -> str | None:
@@ -71,7 +71,7 @@ class Run:
     def labels(self, target: TargetEntry) -> Float[np.ndarray, " n"] | None:
         """The right answer of each image: the world's or the labels', else the raters'; None where there is none."""
         if target.truth is not None:
-            return _truth(target.truth).of({**self.true, "": np.zeros(len(self.images))})
+            return Truth(*astuple(target.truth)).of({**self.true, "": np.zeros(len(self.images))})
         if self.reference is None or target.task is Task.EMBEDDING:
             return None
         name = self.reference.attribute
@@ -184,10 +184,6 @@ def of_images(folder: FinishedRun, images: pa.Table) -> Run:
     known = {attribute.name: attribute for attribute in spec.nominal} | attributes
     judged = None if spec.truths else reference.stored(path, known)
     return Run(folder, spec, design, attributes, images, true, seen, judged)
-
-
-def _truth(stated: StatedTruth) -> Truth:
-    return Truth(stated.text, stated.attribute, stated.comparison, stated.value)
 
 
 def runs_in(place: str | Path) -> list[Run]:

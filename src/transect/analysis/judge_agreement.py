@@ -16,6 +16,7 @@ from transect.annotation.sources import run_of_texts
 from transect.annotation.texts import RunTexts, codes_of
 from transect.errors import BadInput
 from transect.runs import human_answers as kept
+from transect.runs.folder import spec_hash
 from transect.runs.human_answers import CodeAgreement, CorrectedEffect, Figure, JudgeAgreement, LevelAgreement
 from transect.runs.layout import studies_of
 from transect.runs.wording import counted, spaced
@@ -68,7 +69,7 @@ def _code(source: RunTexts, name: str, code: Code, table: Matrix, answers: Seque
         code=code.name,
         question=code.judge,
         judge=str(facts["name"]),
-        judge_sha256=kept.digest_of_judge(facts),
+        judge_sha256=spec_hash(facts),
         raters=int(np.isfinite(ratings).any(axis=0).sum()),
         answers=int(np.isfinite(ratings).sum()),
         undecided=int((np.isnan(majority(ratings)) & np.isfinite(ratings).any(axis=1)).sum()),

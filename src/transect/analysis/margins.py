@@ -29,20 +29,16 @@ def parse_margins(texts: Sequence[str], outcomes: Collection[str] | None = None)
             raise BadInput(f"--margin {text}: expected one margin for {name or 'all rates'}, got two; leave one out")
         if name and outcomes is not None and name not in outcomes:
             raise UnknownName("outcome", name, sorted(outcomes), hint="--margin takes outcomes that are counted")
-        margins[name] = _margin_of_text(text, value)
+        try:
+            margin = float(value)
+        except ValueError:
+            raise BadInput(f"--margin {text!r}: expected a number or OUTCOME=NUMBER; {_MARGIN_EXAMPLE}") from None
+        if not (math.isfinite(margin) and margin > 0):
+            raise BadInput(f"--margin {text}: expected a difference above 0, got {margin:g}; {_MARGIN_EXAMPLE}")
+        margins[name] = margin
         if margins[name] >= 1 and (not name or kind_of(name) != "number"):
             raise BadInput(f"--margin {text}: expected a share below 1, got {margins[name]:g}; two points are 0.02")
     return margins
-
-
-def _margin_of_text(text: str, value: str) -> float:
-    try:
-        margin = float(value)
-    except ValueError:
-        raise BadInput(f"--margin {text!r}: expected a number or OUTCOME=NUMBER; {_MARGIN_EXAMPLE}") from None
-    if not (math.isfinite(margin) and margin > 0):
-        raise BadInput(f"--margin {text}: expected a difference above 0, got {margin:g}; {_MARGIN_EXAMPLE}")
-    return margin
 
 
 def margins_of(stated: Sequence[str], outcomes: Collection[str], folder: Path) -> dict[str, float]:

@@ -209,7 +209,15 @@ def page(studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), title: str =
     for study in studies:
         sections += study_sections(study)
         if study.rated:
-            _check(study, rules)
+            # Raises UnknownName for rules about what was not asked, BadInput for the published ones on other scales.
+            means = {rated.name: rated.mean for rated in study.rated}
+            for rule in rules:
+                if rule.attribute not in means:
+                    raise UnknownName(
+                        "question", rule.attribute, list(means), hint="rules use the questions that were asked"
+                    )
+            if published := [rule for rule in rules if rule in AS_PUBLISHED]:
+                ratings.check_published(means, published)
             shown += _galleries(study, rules)
             for deviation in _deviations(study):
                 sections.append(raters.deviations_section(deviation, list(study.ids)))
@@ -254,16 +262,6 @@ def _facts(answered: Sequence[RatedStudy]) -> dict[str, int | None]:
         "raters left out": None if any(e.raters is None for e in out) else sum(e.raters or 0 for e in out),
         "answers left out": None if any(e.answers is None for e in out) else sum(e.answers or 0 for e in out),
     }
-
-
-def _check(study: RatedStudy, rules: Sequence[Rule]) -> None:
-    """Raises UnknownName for rules about what was not asked, BadInput for the published ones on other scales."""
-    means = {rated.name: rated.mean for rated in study.rated}
-    for rule in rules:
-        if rule.attribute not in means:
-            raise UnknownName("question", rule.attribute, list(means), hint="rules use the questions that were asked")
-    if published := [rule for rule in rules if rule in AS_PUBLISHED]:
-        ratings.check_published(means, published)
 
 
 def _stored_rules(study: RatedStudy, new_rules: Sequence[Rule]) -> list[tuple[Rule, Float[np.ndarray, " n"]]]:

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int, UInt8
 
 from transect.analysis.findings import means
 from transect.analysis.sections import canary_drift
-from transect.analysis.sections.exclusion_comparison import required_section
+from transect.analysis.sections.exclusion_comparison import gate_section
 from transect.designs.search import APART, Harvest, History, Interrogation, Random, Sobol, Thompson, apart, eager
 from transect.designs.search.interrogation import FIRST
 from transect.designs.search.phases import CONFIDENCE, ConfirmedSearch, Phases
@@ -30,6 +30,7 @@ from transect.effects.intervals import METHOD, weighted_sum, wilson
 from transect.effects.outcomes import FAILED
 from transect.experiment.search_calls import paid
 from transect.experiment.search_plan import SearchPlan
+from transect.ratings.gates import entries_of
 from transect.records import Attribute, declared
 from transect.reports.album import reduced
 from transect.reports.records import Section
@@ -549,7 +550,8 @@ def numbers_of(search: SearchPlan, folder: RunFolder, history: History, parts: i
 
     sections = [*canary_drift.call_sections(folder.path), *canary_drift.canary_sections(folder.path)]
     if search.gates is not None:
-        sections.append(required_section(search.gates, "search", generator_entry(search.world)))
+        gates, world = search.gates, generator_entry(search.world)
+        sections.append(gate_section("search", entries_of(gates, world), {}, gates.sha256, []))
     found = {**search.space.values(history.points), "explored": history.explored, "failure": history.failures}
     return replace(
         summary(search, history, paid(folder, parts), sections),

@@ -244,7 +244,10 @@ def _judged(
         return VerdictEntry.made_of(**about, verdict="not estimable", reason=effects[indices[0]].reason)
     contrasts = [index for index in known if effects[index].kind == "contrast"]
     beyond = [index for index in contrasts if _beyond(effects[index], evidence, again)]
-    lead = _lead(effects, beyond or known, evidence.shown)
+    # The largest significant contrast, else a significant slope, else the largest contrast.
+    lead = min(beyond or known, key=lambda i: (
+        i not in evidence.shown, effects[i].kind != "contrast", -abs(effects[i].estimate)
+    ))  # fmt: skip
     low, high = _ends(whose, [effects[index] for index in contrasts], evidence.study, again)
     found = judge(bool(beyond) or lead in evidence.shown, low, high, evidence.margin)
     about |= {"effect": lead, "low": low, "high": high}
@@ -263,13 +266,6 @@ def _beyond(effect: Effect, evidence: _Evidence, again: Estimates | None) -> boo
         return False
     wider = again(evidence.study.spec.name, effect, 1 - ALPHA / evidence.untested)
     return wider.low > evidence.margin or wider.high < -evidence.margin
-
-
-def _lead(effects: Sequence[Effect], known: Sequence[int], shown: Collection[int]) -> int:
-    """The largest significant contrast, else a significant slope, else the largest contrast."""
-    return min(known, key=lambda i: (
-        i not in shown, effects[i].kind != "contrast", -abs(effects[i].estimate)
-    ))  # fmt: skip
 
 
 def _ends(

@@ -177,7 +177,10 @@ def _lease(connection: Connection, project: Project, rater: int, now: float) -> 
     if item is None:
         return False  # gold and repeats accompany the work and end with it
     if plan.gold_every and place % plan.gold_every == 0:
-        gold = _gold(connection, rater)
+        query = (
+            sa.select(items.c.id).where(items.c.gold.is_not(None), _not_had(rater)).order_by(items.c.position).limit(1)
+        )
+        gold = connection.execute(query).scalar()
         if gold is not None:
             return _give(connection, project, rater, gold, place, now)
     if _repeats(connection, plan, rater, place):
@@ -270,11 +273,6 @@ def _levels(connection: Connection, open_items: tuple[sa.ColumnElement[bool], ..
     """How many answers open items have, each number once, in order."""
     query = sa.select(items.c.taken).where(*open_items, items.c.taken < items.c.wanted).distinct()
     return sorted(connection.execute(query).scalars())
-
-
-def _gold(connection: Connection, rater: int) -> int | None:
-    query = sa.select(items.c.id).where(items.c.gold.is_not(None), _not_had(rater)).order_by(items.c.position).limit(1)
-    return connection.execute(query).scalar()
 
 
 def _repeats(connection: Connection, plan: Plan, rater: int, place: int) -> bool:

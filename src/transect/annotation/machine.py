@@ -45,7 +45,9 @@ class AttributeRater:
         """The level of each image. Raises BadInput for a question about no attribute that the network reads."""
         from transect.perceptual.features import read
 
-        rated = _of(self._asked, question)
+        if question.name not in self._asked:
+            raise UnknownName("question", question.name, self._asked)
+        rated = self._asked[question.name]
         readings = read(images.pixels, device=self._device)
         if rated.attribute not in readings or rated.levels[0].value is None:
             raise BadInput(
@@ -93,12 +95,6 @@ def open_rater(text: str, questions: Sequence[RaterQuestion], device: str = "cpu
     if text == "attributes":
         return AttributeRater(questions, device)
     raise UnknownName("rater", text, ("attributes", "clip:FOLDER"))
-
-
-def _of(questions: dict[str, RaterQuestion], question: Question) -> RaterQuestion:
-    if question.name not in questions:
-        raise UnknownName("question", question.name, questions)
-    return questions[question.name]
 
 
 def _annotations(name: str, question: Question, levels: np.ndarray) -> Annotations:

@@ -373,7 +373,9 @@ class Pictures:
         with self._lock:
             if (study, block) not in self._blocks:
                 self._blocks[study, block] = self.sources[study].read(block)
-                self._forget()
+                held = sum(len(png) for rows in self._blocks.values() for png in rows)
+                while held > _MOST_BYTES and len(self._blocks) > 1:
+                    held -= sum(map(len, self._blocks.popitem(last=False)[1]))
             self._blocks.move_to_end((study, block))
             return self._blocks[study, block][row]
 
@@ -390,12 +392,6 @@ class Pictures:
     def digest(self, study: str, image: str) -> str:
         """The beginning of the SHA-256 of an image's content, 32 hexadecimal digits. Raises KeyError as `png` does."""
         return self._places[study, image][2]
-
-    def _forget(self) -> None:
-        held = sum(len(png) for rows in self._blocks.values() for png in rows)
-        while held > _MOST_BYTES and len(self._blocks) > 1:
-            _, rows = self._blocks.popitem(last=False)
-            held -= sum(map(len, rows))
 
     def _index(self, alone: bool) -> Iterable[Picture]:
         for study, source in self.sources.items():

@@ -37,7 +37,7 @@ from transect.attacks.side_by_side import (
 )
 from transect.attacks.tables import identifiers
 from transect.datasets import is_dataset
-from transect.datasets.features import FeaturesLike, is_array, objects, read_features
+from transect.datasets.features import FeaturesLike, is_array, is_list, is_scalar, objects, read_features
 from transect.datasets.label_tables import LabelTable, label_table
 from transect.errors import BadInput
 from transect.options import Option
@@ -138,8 +138,8 @@ def _layers(data: LabelledData, name: str, source: FeaturesLike) -> Iterator[Lay
     if "id" in table.column_names:  # as texts, as those of labels are
         texts = pa.array(identifiers(table, "id"))
         table = table.set_column(table.column_names.index("id"), "id", texts)
-    lists = [field.name for field in table.schema if _is_list(field.type)]
-    numbers = [field.name for field in table.schema if _is_number(field.type) and field.name != "id"]
+    lists = [field.name for field in table.schema if is_list(field.type)]
+    numbers = [field.name for field in table.schema if is_scalar(field.type) and field.name != "id"]
     for columns in [*([column] for column in lists), *([numbers] if numbers else [])]:
         layer = f"{name}: {columns[0]}" if lists else name
         values = read_features(table, columns, ids if "id" in table.column_names else None).values
@@ -161,14 +161,6 @@ def _of_items(data: LabelledData, name: str, values: Float[np.ndarray, "n ..."])
             "column id"
         )
     return values
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind))
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
 ALL: str = "all"

@@ -273,16 +273,12 @@ SPREAD: Final = "spread between rounds"
 NO_INTERVAL: Final = "The published protocol has no interval"
 
 
-def model_answers(differences: Sequence[ModelDifference]) -> tuple[str, ...]:
-    """Which models give away less than the first, a sentence each; without intervals it is open."""
-    return tuple(map(_model_answer, differences))
-
-
 def _points(value: float, sign: str = "+z") -> str:
     return f"{value:{sign}.1f}".replace("-", "−")
 
 
-def _model_answer(apart: ModelDifference) -> str:
+def model_answer(apart: ModelDifference) -> str:
+    """Whether a model gives away less than the first; without an interval it is open."""
     found, model, reference = apart.difference, apart.model, apart.reference
     if not math.isfinite(found.estimate):
         return f"{model} and {reference} cannot be compared: {found.reason}."

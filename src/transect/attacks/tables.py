@@ -274,17 +274,13 @@ def _plain(table: pa.Table, name: str) -> np.ndarray:
             + ("" if pa.types.is_floating(column.type) else " or give them a separate class")
         )
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
-        return _of_lists(column, name)
+        # Lists of equal length as [n, k], floating-point numbers with 64 bits.
+        widths = pa.compute.unique(pa.compute.list_value_length(column)).to_pylist()
+        if len(widths) > 1:
+            raise BadInput(f"column {name}: expected lists of equal length, got {len(widths)} lengths")
+        flat = np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), *widths)
+        return flat.astype(np.float64) if flat.dtype.kind == "f" else flat
     if pa.types.is_dictionary(column.type):  # one object for each value, whatever the number of rows
         values: np.ndarray = column.dictionary.to_numpy(zero_copy_only=False)
         return np.asarray(np.take(values, column.indices.to_numpy()))
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _of_lists(column: pa.Array, name: str) -> np.ndarray:
-    """Lists of equal length as [n, k], floating-point numbers with 64 bits."""
-    widths = pa.compute.unique(pa.compute.list_value_length(column)).to_pylist()
-    if len(widths) > 1:
-        raise BadInput(f"column {name}: expected lists of equal length, got {len(widths)} lengths")
-    flat = np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), *widths)
-    return flat.astype(np.float64) if flat.dtype.kind == "f" else flat

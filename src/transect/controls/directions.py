@@ -40,7 +40,14 @@ def shown_range(
     if kind == "binary":
         if min((labels == 0).sum(), (labels == 1).sum()) < _FEWEST:
             return nothing
-        slope, offset = _logistic(values, labels)
+        # Slope and offset; a slight penalty on the slope per standard deviation, so that separated classes have one.
+        from sklearn.linear_model import LogisticRegression
+
+        scale = float(values.std()) or 1.0
+        model = LogisticRegression(C=1 / _PENALTY, solver="newton-cholesky", tol=_TOLERANCE).fit(
+            (values / scale)[:, None], labels
+        )
+        slope, offset = float(model.coef_[0, 0] / scale), float(model.intercept_[0])
         percentiles = np.log([(1 - SEEN) / SEEN, SEEN / (1 - SEEN)])
     else:
         if len(values) < _FEWEST or np.ptp(values) == 0:
@@ -51,15 +58,6 @@ def shown_range(
         return nothing
     low, high = np.clip((percentiles - offset) / slope, *within)
     return (float(low), float(high)) if low < high else nothing
-
-
-def _logistic(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    """Slope and offset; a slight penalty on the slope per standard deviation, so that separated classes have one."""
-    from sklearn.linear_model import LogisticRegression
-
-    scale = float(x.std()) or 1.0
-    model = LogisticRegression(C=1 / _PENALTY, solver="newton-cholesky", tol=_TOLERANCE).fit((x / scale)[:, None], y)
-    return float(model.coef_[0, 0] / scale), float(model.intercept_[0])
 
 
 LARGEST_CONDITION = 1e3

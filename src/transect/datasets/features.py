@@ -242,7 +242,7 @@ def column(table: pa.Table, name: str, role: str) -> pa.ChunkedArray:
 def numbers(table: pa.Table, name: str, role: str) -> Float[np.ndarray, " n"]:
     """A numeric or boolean column as float64, null as NaN; whole numbers that float64 would round are refused."""
     values = column(table, name, role)
-    if not _scalar(values.type):
+    if not is_scalar(values.type):
         raise BadInput(f"{role} column {name!r}: expected numbers, got {values.type}")
     try:
         return np.asarray(values.cast(pa.float64()).to_numpy(), dtype=np.float64)
@@ -272,7 +272,7 @@ def text_of(value: object) -> str:
 
 def numeric_columns(table: pa.Table, without: Sequence[str] = ()) -> list[str]:
     """Names of the numeric and boolean columns, in order; the nameless index of a pandas data frame is none."""
-    fields = [field for field in table.schema if _scalar(field.type) and not _index(field.name)]
+    fields = [field for field in table.schema if is_scalar(field.type) and not _index(field.name)]
     return [field.name for field in fields if field.name not in without]
 
 
@@ -281,19 +281,24 @@ def _index(name: str) -> bool:
     return name.startswith("__index_level_")
 
 
-def _scalar(kind: pa.DataType) -> bool:
+def is_scalar(kind: pa.DataType) -> bool:
+    """Whether a column holds numbers or booleans."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a column holds lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind))
+
+
 def _usable(kind: pa.DataType) -> bool:
-    listed = pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)
-    return _scalar(kind) or (listed and _scalar(kind.value_type))
+    return is_scalar(kind) or (is_list(kind) and is_scalar(kind.value_type))
 
 
 def _column(table: pa.Table, name: str, role: str) -> Float[np.ndarray, "n _"]:
     """A numeric column, or a column of lists of equal length; a row without a list is NaN."""
     values = table[name].combine_chunks()
-    if _scalar(values.type):
+    if is_scalar(values.type):
         return numbers(table, name, "feature")[:, None]
     if not _usable(values.type):
         raise BadInput(f"{role}: column {name!r} is {values.type}; give numeric columns with --columns")

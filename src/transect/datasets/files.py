@@ -177,7 +177,12 @@ TABLES = (".csv", ".parquet")
 def columns_of(source: Path) -> dict[str, list[object]]:
     """Columns of a Parquet file, or of a CSV as text: a label 01 is not the number 1."""
     if source.suffix.lower() == ".parquet":
-        return _parquet(source)
+        try:
+            table = bounds.read_parquet(source)
+        except (OSError, pa.ArrowException) as error:
+            raise _unreadable(source, error) from None
+        _columns_once(source, table.column_names)
+        return dict(table.to_pydict())
     read = [row for _line, row in table_inputs.rows_of(source, str(source))]
     return columns(source, read[0] if read else [], read[1:])
 
@@ -330,15 +335,6 @@ def by_stem(files: Iterable[Path], folder: Path) -> dict[str, Path]:
         if (other := stems.setdefault(file.stem, file)) is not file:
             raise BadInput(f"{folder}: expected one image named {file.stem}, got {other.name} and {file.name} there")
     return stems
-
-
-def _parquet(source: Path) -> dict[str, list[object]]:
-    try:
-        table = bounds.read_parquet(source)
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(source, error) from None
-    _columns_once(source, table.column_names)
-    return dict(table.to_pydict())
 
 
 def _unreadable(source: Path, error: Exception) -> BadInput:

@@ -366,7 +366,9 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
         raise BadInput(f"{path}: no {wanted}{_counted(rows.left_out)}; {fix}")
     _once(rows.ids, path)
     if request.labelled and not rows.labels:
-        raise BadInput(f"{path}: expected at least one attribute, got {_listed(rows.skipped)}")
+        skipped = "; ".join(f"{name} ({reason})" for name, reason in rows.skipped.items())
+        got = f"{skipped}, no attribute" if skipped else "none"
+        raise BadInput(f"{path}: expected at least one attribute, got {got}")
     limited = _limited(rows, request.limit)
     rows, sizes, unreadable = _readable(limited, strict, request.max_unreadable)
     if not rows.ids:
@@ -503,7 +505,3 @@ def _once(ids: Sequence[str], path: Path) -> None:
 def _counted(left_out: Mapping[str, int]) -> str:
     counts = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
     return f" ({counts})" if counts else ""
-
-
-def _listed(skipped: Mapping[str, str]) -> str:
-    return "; ".join(f"{name} ({reason})" for name, reason in skipped.items()) + ", no attribute" if skipped else "none"

@@ -15,12 +15,6 @@ from transect.effects import clusters, resampling
 from transect.effects.samples import Exclusions
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design
-from transect.runs.wording import counted
-
-
-def empty_cells(n: int) -> str:
-    """The reason where n cells are empty."""
-    return f"{counted(n, 'cell')} without a valid image"
 
 
 @final

@@ -171,7 +171,10 @@ def _compared(
         reason = ""
         enough = _enough(error, freedom, min(counts), margin)
     low, high = max(low, -width), min(high, width)
-    verdict = _verdict(difference, (low, high), margin, fixed=_no_spread(cells))
+    # Whether two or more subjects have the same value, at both levels or of their difference.
+    verdict = _verdict(
+        difference, (low, high), margin, fixed=all(len(part) > 1 and _varied(part) == 0 for part in cells.parts)
+    )
     enough = enough if verdict == "not shown" and abs(difference) < margin else 0
     return made(estimate=difference, low=low, high=high, verdict=verdict, enough=enough, reason=reason)
 
@@ -226,11 +229,6 @@ def _third(values: Float[np.ndarray, " n"]) -> float:
     """The third central moment, without bias (n of 3 or more)."""
     n = len(values)
     return float(((values - values.mean()) ** 3).sum()) * n / ((n - 1) * (n - 2))
-
-
-def _no_spread(cells: _Cells) -> bool:
-    """Whether two or more subjects have the same value, at both levels or of their difference."""
-    return all(len(part) > 1 and _varied(part) == 0 for part in cells.parts)
 
 
 def _verdict(difference: float, limits: Limits, margin: float, *, fixed: bool) -> Verdict:

@@ -40,15 +40,11 @@ class Family:
     log_likelihood: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _logit_likelihood(y: np.ndarray, eta: np.ndarray) -> np.ndarray:
-    return np.asarray(y * eta - np.logaddexp(0.0, eta))
-
-
 def _poisson_likelihood(y: np.ndarray, eta: np.ndarray) -> np.ndarray:
     return np.asarray(y * eta - np.exp(np.minimum(eta, 700.0)))
 
 
-LOGIT: Final = Family("logit", expit, lambda mu: mu * (1 - mu), _logit_likelihood)
+LOGIT: Final = Family("logit", expit, lambda mu: mu * (1 - mu), lambda y, eta: y * eta - np.logaddexp(0.0, eta))
 POISSON: Final = Family("Poisson", lambda eta: np.exp(np.minimum(eta, 700.0)), lambda mu: mu, _poisson_likelihood)
 
 
@@ -197,7 +193,12 @@ def _fit(sample: Sample) -> Fit:
     separated = separation(x, sample.y, names, None)
     if separated.overlapping.all():
         return fit
-    notes = _separation_notes(sample, names, separated, reasons)
+    # Why the infinite coefficients are NaN.
+    shown = ", ".join(_by_themselves(sample, separated.infinite) or separated.infinite)
+    text = f"complete separation by {shown}: no finite estimate"
+    notes = tuple(
+        reason or (text if name in separated.infinite else "") for reason, name in zip(reasons, names, strict=True)
+    )
     details = {"rows_without_error": int((~separated.overlapping).sum())}
     return replace(_maximum(x, sample, separated.overlapping, notes), details=details)
 
@@ -225,17 +226,6 @@ def constant_outcome(sample: Sample) -> str:
     value = sample.y[0]
     note = "; complete separation, the penalised coefficients are 0" if value in (0.0, 1.0) else ""
     return f"no variation: all {len(sample)} outcomes are {value:g}{note}"
-
-
-def _separation_notes(
-    sample: Sample, names: Sequence[str], separated: Separation, reasons: Sequence[str]
-) -> tuple[str, ...]:
-    """Why the infinite coefficients are NaN."""
-    shown = ", ".join(_by_themselves(sample, separated.infinite) or separated.infinite)
-    text = f"complete separation by {shown}: no finite estimate"
-    return tuple(
-        reason or (text if name in separated.infinite else "") for reason, name in zip(reasons, names, strict=True)
-    )
 
 
 def _by_themselves(sample: Sample, infinite: Sequence[str]) -> list[str]:

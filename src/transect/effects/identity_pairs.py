@@ -205,7 +205,9 @@ class Distribution:
 def distributions(columns: Columns, groups: Sequence[str] | np.ndarray | None = None) -> tuple[Distribution, ...]:
     """Histograms of every attribute in every group, on common edges, for violins."""
     names, values = read_columns(columns)
-    texts = _groups(groups, len(values))
+    texts = np.array(["all"] * len(values) if groups is None else [str(group) for group in groups], dtype=object)
+    if len(texts) != len(values):
+        raise BadInput(f"groups: expected one per image, {len(values)}, got {len(texts)}")
     chosen = sorted({text for text in texts.tolist() if text})
     rows = []
     for name, column in zip(names, values.T, strict=True):
@@ -246,13 +248,6 @@ def _edges(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " e"]:
         middle = (different[1:] + different[:-1]) / 2
         return np.concatenate([[different[0] - half], middle, [different[-1] + half]])
     return np.linspace(different[0], different[-1], BINS + 1)
-
-
-def _groups(groups: Sequence[str] | np.ndarray | None, n: int) -> np.ndarray:
-    texts = np.array(["all"] * n if groups is None else [str(group) for group in groups], dtype=object)
-    if len(texts) != n:
-        raise BadInput(f"groups: expected one per image, {n}, got {len(texts)}")
-    return texts
 
 
 NEIGHBOURS_SOURCE: Final = "Singh, Balakrishnan and Perona 2021, Table 2"

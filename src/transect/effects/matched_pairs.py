@@ -76,7 +76,10 @@ def balance(
     names_used = set(used)
     balances = []
     for name, values in covariates.items():
-        spread = _spread(values[treated], values[control])
+        # Root of the mean of the two groups' variances (with n - 1).
+        parts = [part[np.isfinite(part)] for part in (values[treated], values[control])]
+        variances = [float(part.var(ddof=1)) if len(part) > 1 else 0.0 for part in parts]
+        spread = float(np.sqrt(sum(variances) / 2))
         before = _side(_known(values[treated]), _known(values[control]), spread)
         after = (
             [_known(values[rows], weights[rows]) for rows in matched]
@@ -216,13 +219,6 @@ def _known(values: Float[np.ndarray, " a"], weights: Float[np.ndarray, " a"] | N
 def _effective(group: _Weighted) -> float:
     """Number of values of equal weight that would be as informative; 0 without any."""
     return round(float(1 / (group[1] ** 2).sum()), 9) if len(group[1]) else 0.0
-
-
-def _spread(x: Float[np.ndarray, " a"], y: Float[np.ndarray, " b"]) -> float:
-    """Root of the mean of the two groups' variances (with n - 1)."""
-    parts = [part[np.isfinite(part)] for part in (x, y)]
-    variances = [float(part.var(ddof=1)) if len(part) > 1 else 0.0 for part in parts]
-    return float(np.sqrt(sum(variances) / 2))
 
 
 def _variance_ratio(treated: _Weighted, control: _Weighted) -> float:

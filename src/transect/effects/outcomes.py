@@ -168,13 +168,9 @@ class Truth:
         known = means[np.isfinite(means)]
         if len(known) and not 0 <= known.min() <= known.max() <= 1:
             return np.empty(0)
-        yes = 1 - means if self.comparison and self._names_first_level else means
+        names_first_level = (self.comparison == "==") == (self.value == 0)
+        yes = 1 - means if self.comparison and names_first_level else means
         return np.where(np.isnan(yes) | (yes == 0.5), np.nan, yes > 0.5)
-
-    @property
-    def _names_first_level(self) -> bool:
-        """Whether a comparison by == or != says yes to the first of two levels."""
-        return (self.comparison == "==") == (self.value == 0)
 
 
 def truths_of(

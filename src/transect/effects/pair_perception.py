@@ -135,7 +135,7 @@ def perceived_difference(
     """
     values, (pairs, subjects, raters) = _read(value, pair, subject, rater)
     known = np.isfinite(values)
-    _check_scale(values[known], scale)
+    check_scale(values[known], scale)
     about = _numbered(pairs[known])
     each = np.bincount(about)[about] if known.any() else np.ones(0)
     answers = _Answers(_numbered(subjects[known]), _numbered(raters[known]), 1.0 / each, values[known])
@@ -182,7 +182,7 @@ def pair_ranking(
     (1.0986, 0.75)
     """
     values, (one, two, subjects, raters) = _read(more, first, second, subject, rater)
-    _check_scale(values[np.isfinite(values)], (0.0, 1.0))
+    check_scale(values[np.isfinite(values)], (0.0, 1.0))
     k = int(max(one.max(initial=-1), two.max(initial=-1))) + 1 if levels is None else levels
     if len(one) and not 0 <= min(one.min(), two.min()) <= max(one.max(), two.max()) < k:
         raise BadInput(f"levels: expected numbers from 0 to {k - 1}, got {max(one.max(), two.max())}")
@@ -214,7 +214,8 @@ def _read(value: ArrayLike, *labels: object) -> tuple[Float[np.ndarray, " r"], l
     return values, columns
 
 
-def _check_scale(known: Float[np.ndarray, " r"], scale: tuple[float, float]) -> None:
+def check_scale(known: Float[np.ndarray, " r"], scale: tuple[float, float]) -> None:
+    """Raises BadInput for an inverted scale, or answers beyond it."""
     low, high = scale
     if not low < high or (len(known) and not low <= known.min() <= known.max() <= high):
         span = f"{known.min():g} to {known.max():g}" if len(known) else "none"

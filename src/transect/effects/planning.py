@@ -525,7 +525,11 @@ def plan_equivalence(
     discordant = float(WEIGHTS @ (low * (1 - low) + high * (1 - high)))
     subjects = _equivalent(margin, math.sqrt(discordant / cells), power)
     if cells == 1:
-        subjects = _with_tango(margin, discordant, power, subjects)
+        # The first number of subjects, in steps of 5 % from a start, with enough of the drawn tables inside the margin.
+        n = subjects
+        while _share_inside(n, margin, discordant) < power:
+            n = _affordable(math.ceil(_STEP * n))
+        subjects = n
     group = _equivalent(margin, math.sqrt(2 * base * (1 - base)), power)
     shown = counted(cells, "cell")
     assumed = f"no difference; correlation {correlation:g} between a subject's answers, {shown} of a subject"
@@ -539,14 +543,6 @@ def _equivalent(margin: float, deviation: float, power: float) -> int:
     spread = ((z + float(ndtri((1 + power) / 2))) * deviation / abs(margin)) ** 2
     n = math.ceil(max(spread, z**2 * (1 / abs(margin) - 1) if abs(margin) < 1 else 0.0, 2))
     return _affordable(n)
-
-
-def _with_tango(margin: float, discordant: float, power: float, start: int) -> int:
-    """The first number of subjects, in steps of 5 % from a start, with enough of the drawn tables inside the margin."""
-    n = start
-    while _share_inside(n, margin, discordant) < power:
-        n = _affordable(math.ceil(_STEP * n))
-    return n
 
 
 def _share_inside(n: int, margin: float, discordant: float) -> float:

@@ -13,12 +13,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.effects import clusters, intervals
-from transect.effects.contrasts import CellMeans, empty_cells
+from transect.effects.contrasts import CellMeans
 from transect.effects.intervals import ZOU_DONNER
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Estimate
 from transect.runs import table_inputs, toml_files
 from transect.runs.table_inputs import TableLike, as_table
+from transect.runs.wording import counted
 
 _SUM_TOLERANCE: Final = 0.005  # shares rounded to whole per mille, as tables print them
 _SHARE: Final = "share"
@@ -338,7 +339,12 @@ def _quantities(
             ends = column[0], column[to]
             quantities.append(_Quantity(IMPACT, name, *ends, groups[to] - groups[0]))
             quantities.append(_Quantity(RATIO, name, *ends, groups[to], groups[0]))
-            quantities.append(_Quantity(TREATMENT, name, *ends, _treatment(shares, axis, to)))
+            # Level `to` minus the first, the others as in the whole population.
+            others = shares.sum(axis=axis)
+            weights = np.zeros(shares.shape)
+            weights[(slice(None),) * axis + (to,)] += others
+            weights[(slice(None),) * axis + (0,)] -= others
+            quantities.append(_Quantity(TREATMENT, name, *ends, weights.ravel()))
     return quantities
 
 
@@ -351,15 +357,6 @@ def _group(shares: Float[np.ndarray, " ..."], axis: int, level: int) -> Float[np
     return np.asarray(chosen.ravel() / whole if whole > 0 else np.full(chosen.size, np.nan))
 
 
-def _treatment(shares: Float[np.ndarray, " ..."], axis: int, to: int) -> Float[np.ndarray, " cells"]:
-    """Level `to` minus the first, the others as in the whole population."""
-    others = shares.sum(axis=axis)
-    weights = np.zeros(shares.shape)
-    weights[(slice(None),) * axis + (to,)] += others
-    weights[(slice(None),) * axis + (0,)] -= others
-    return weights.ravel()
-
-
 def _rows(wanted: Sequence[_Quantity], cells: CellMeans, answers: int, confidence: float) -> list[Projected]:
     rows = []
     for quantity in wanted:
@@ -369,7 +366,7 @@ def _rows(wanted: Sequence[_Quantity], cells: CellMeans, answers: int, confidenc
         used = quantity.weights if quantity.below is None else np.abs(quantity.weights) + np.abs(quantity.below)
         empty = int((~np.isfinite(cells.means) & (used != 0)).sum())
         if empty:
-            rows.append(_row(quantity, cells, empty_cells(empty)))
+            rows.append(_row(quantity, cells, f"{counted(empty, 'cell')} without a valid image"))
         elif quantity.below is not None:
             rows.append(_ratio(quantity, cells, answers, confidence))
         else:

@@ -229,7 +229,10 @@ def _added(
 ) -> Float[np.ndarray, " k"]:
     """V_R - V_E of the module's text, at least 0. sizes: raters and cells."""
     of_rater, of_cell = (
-        _variance(_resampled(statistic, answers, n, c, way) for c in _counts(rng, size, resamples))
+        _variance(
+            statistic(_means(answers, n, [c[getattr(question, way)] for question in answers]), np.ones(n))
+            for c in _counts(rng, size, resamples)
+        )
         for way, size in zip(("rater", "cell"), sizes, strict=True)
     )
     # A rater's habit is measured against the mean of those who rated the same image, themselves among them: once where
@@ -307,12 +310,6 @@ def _means(answers: Sequence[_Answers], n: int, weights: list[np.ndarray] | None
         above = np.bincount(question.image, weights=weight * question.value, minlength=n)
         columns.append(np.divide(above, below, out=np.full(n, np.nan), where=below > 0))
     return np.stack(columns, axis=1)
-
-
-def _resampled(
-    statistic: Statistic, answers: Sequence[_Answers], n: int, counts: Float[np.ndarray, " u"], way: str
-) -> Float[np.ndarray, " k"]:
-    return statistic(_means(answers, n, [counts[getattr(question, way)] for question in answers]), np.ones(n))
 
 
 def _counts(rng: np.random.Generator, n: int, resamples: int) -> Iterator[Float[np.ndarray, " n"]]:

@@ -66,7 +66,11 @@ class Fit:
 
 def undetermined(x: Float[np.ndarray, "n k"], names: Sequence[str]) -> tuple[str, ...]:
     """For each column why its coefficient is not determined by the rows, "" where it is."""
-    null = _null_space(x)
+    # Orthonormal rows that span the combinations of the (scaled) columns that are 0 in every row.
+    size = np.linalg.norm(x, axis=0)
+    scaled = x / np.where(size > 0, size, 1.0)
+    _, singular, right = np.linalg.svd(scaled, full_matrices=len(x) < x.shape[1])
+    null = np.asarray(right[int((singular > _DEPENDENT * singular.max(initial=1e-300)).sum()) :])
     reasons = [""] * x.shape[1]
     for place in np.flatnonzero((np.abs(null) > _LOADING).any(axis=0)).tolist():
         # Columns that move with this one inside the null space share a dependence with it.
@@ -87,14 +91,6 @@ def independent(x: Float[np.ndarray, "n k"]) -> Int[np.ndarray, " r"]:
             basis[len(chosen)] = rest / np.linalg.norm(rest)
             chosen.append(place)
     return np.array(chosen, dtype=np.int64)
-
-
-def _null_space(x: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "d k"]:
-    """Orthonormal rows that span the combinations of the (scaled) columns that are 0 in every row."""
-    size = np.linalg.norm(x, axis=0)
-    scaled = x / np.where(size > 0, size, 1.0)
-    _, singular, right = np.linalg.svd(scaled, full_matrices=len(x) < x.shape[1])
-    return np.asarray(right[int((singular > _DEPENDENT * singular.max(initial=1e-300)).sum()) :])
 
 
 def _dependence(names: Sequence[str]) -> str:

@@ -117,7 +117,8 @@ def complete(
     for what, length in ({"columns": len(values), "clusters": len(subject)}).items():
         if length != n:
             raise BadInput(f"{what}: expected one row per outcome, {n}, got {length}")
-    reasons = _reasons(outcome, values, known)
+    missing = np.column_stack([~np.isfinite(outcome), ~np.isfinite(values), ~known])
+    reasons = np.where(missing.any(axis=1), missing.argmax(axis=1), -1).astype(np.int64)
     used = reasons < 0
     texts = (NO_OUTCOME, *(f"no value of {name}" for name in called), NO_SUBJECT)
     counts = np.bincount(reasons[~used], minlength=len(texts))
@@ -132,16 +133,6 @@ def complete(
         {text: int(count) for text, count in zip(texts, counts, strict=True) if count},
         "" if used.any() else f"no complete row among {n}",
     )
-
-
-def _reasons(
-    y: Float[np.ndarray, " n"],
-    x: Float[np.ndarray, "n k"],
-    known: Bool[np.ndarray, " n"],
-) -> Int[np.ndarray, " n"]:
-    """Index of the first reason why a row is left out; -1 for a complete row."""
-    missing = np.column_stack([~np.isfinite(y), ~np.isfinite(x), ~known])
-    return np.where(missing.any(axis=1), missing.argmax(axis=1), -1).astype(np.int64)
 
 
 def _subjects(clusters: ArrayLike | None, n: int) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:

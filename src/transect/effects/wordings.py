@@ -15,6 +15,7 @@ from transect.effects.contrasts import level_differences
 from transect.effects.interrogation import Bounds
 from transect.effects.intervals import no_interval
 from transect.effects.multiplicity import MAX_T, max_t
+from transect.effects.pair_perception import check_scale
 from transect.effects.rater_uncertainty import SOURCES as CROSSED
 from transect.effects.rater_uncertainty import crossed_variance
 from transect.errors import BadInput
@@ -58,9 +59,7 @@ def incomplete_bounds(
     known = np.concatenate([values[np.isfinite(values)] for values in (first, second)])
     if first.shape != second.shape:
         raise BadInput(f"expected answers of the same shape at both levels, got {first.shape} and {second.shape}")
-    if not low < high or (len(known) and not low <= known.min() <= known.max() <= high):
-        span = f"{known.min():g} to {known.max():g}" if len(known) else "none"
-        raise BadInput(f"expected answers from {low:g} to {high:g}, got {span}; give the ends of the scale")
+    check_scale(known, scale)
     counted = np.ones(first.shape[:2], dtype=np.bool_) if sent is None else sent
     flat = [(values.reshape(*values.shape[:2], -1) - low) / (high - low) for values in (first, second)]
     least, most = ([np.nan_to_num(values, nan=end).mean(axis=2) for values in flat] for end in (0.0, 1.0))

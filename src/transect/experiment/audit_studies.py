@@ -258,9 +258,11 @@ def _known(vary: Levels, world: World) -> Levels:
     has = {attribute.name for attribute in world.attributes}
     named = _named(vary)
     if not has & {*named}:
-        labels = world.name.startswith(_OF_PHOTOGRAPHS) and "labels as they are are observed with --dataset READER:PATH"
+        edits = world.name.startswith(_OF_PHOTOGRAPHS)
+        labels = edits and "labels as they are are observed with --dataset READER:PATH"
+        sets = "an edit of photographs sets" if edits else "it has"
         raise BadInput(
-            f"--replicate {world.name}: expected one of {', '.join(named)}, got none that {_sets(world)}; vary one"
+            f"--replicate {world.name}: expected one of {', '.join(named)}, got none that {sets}; vary one"
             f"{f' ({labels})' if labels else ''}"
         )
     if isinstance(vary, Mapping):
@@ -270,10 +272,6 @@ def _known(vary: Levels, world: World) -> Levels:
 
 def _named(vary: Levels) -> list[str]:
     return [str(text).partition("=")[0].strip() for text in vary]
-
-
-def _sets(world: World) -> str:
-    return "an edit of photographs sets" if world.name.startswith(_OF_PHOTOGRAPHS) else "it has"
 
 
 def not_repeated(vary: Levels, repeated: Study, observed: Study | None) -> Iterator[str]:

@@ -97,7 +97,9 @@ class LabelledRows:
     @classmethod
     def of(cls, source: TableLike) -> LabelledRows:
         """Read a table. Raises BadInput for an unreadable or empty one, or a column twice."""
-        rows = _by_attribute(as_table(source, "labels", text=("id",)))
+        rows = as_table(source, "labels", text=("id",))
+        names = [name.removeprefix("true.") for name in rows.column_names]  # of a run's images
+        rows = rows.rename_columns(names) if len(set(names)) == len(names) else rows
         path = Path(source) if isinstance(source, str | Path) else None
         name = "labels" if path is None else str(path)
         if repeated := sorted({column for column in rows.column_names if rows.column_names.count(column) > 1}):
@@ -121,12 +123,6 @@ class LabelledRows:
     def source(self) -> str:
         """Who gave the labels, where nobody says."""
         return f"{'data set' if self.attributes else 'table'} {self.file}".strip()
-
-
-def _by_attribute(rows: pa.Table) -> pa.Table:
-    """The columns true.NAME of a run's images under the names of their attributes."""
-    names = [name.removeprefix("true.") for name in rows.column_names]
-    return rows.rename_columns(names) if len(set(names)) == len(names) else rows
 
 
 def _digest(rows: pa.Table) -> str:

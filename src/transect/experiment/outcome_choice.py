@@ -43,7 +43,7 @@ def choose_outcomes(
 
 def shared_out(wanted: Sequence[str], targets: Sequence[Target]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Which outcomes are counted of which target (an outcome of answers in words where it exists), and what lacks."""
-    possible = {target.name: _offered_by(target) for target in targets}
+    possible = {target.name: offered_by(target) for target in targets}
     lacking = {
         name: [target for target, known in possible.items() if name not in known]
         for name in wanted
@@ -58,12 +58,7 @@ def shared_out(wanted: Sequence[str], targets: Sequence[Target]) -> tuple[dict[s
     return left, lines
 
 
-def outcomes_of(targets: Sequence[Target]) -> frozenset[str]:
-    """Every outcome that any of the targets can have, whatever the truth."""
-    return frozenset(name for target in targets for name in _offered_by(target))
-
-
-def _offered_by(target: Target) -> tuple[str, ...]:
+def offered_by(target: Target) -> tuple[str, ...]:
     """Every outcome that a target can have, whatever the truth."""
     return offered(Task(target.task), True, asked_in(describe(target)) if answers_in_words(target) else None)
 

@@ -99,7 +99,10 @@ class EmbeddingParts:
         for rows, images in self._batches(shown):
             predictions = guarded(self.target, images, timeout=limits.timeout, batch=limits.batch, budget=budget)
             answers |= dict(zip(rows, zip(predictions.scores, predictions.failures, strict=True), strict=True))
-        return _table({row: answers[row] for row in shown.pictures})
+        known = [answers[row] for row in shown.pictures]
+        columns = list(shown.pictures), [why for _, why in known], [vector.tolist() for vector, _ in known]
+        arrays = [pa.array(values, kind) for values, kind in zip(columns, COLUMNS.values(), strict=True)]
+        return pa.table(arrays, names=list(COLUMNS))
 
     def _batches(self, shown: Shown) -> Iterator[tuple[list[int], Images]]:
         """Runs of rows whose pictures are of one size, no more than a batch at a time."""
@@ -142,12 +145,6 @@ class EmbeddingWork:
         target = self.recipe.open()
         check_same(self.facts, facts_of_targets([target]))
         return EmbeddingParts(target, self.limits, self.size, self.planned)
-
-
-def _table(answers: Mapping[int, tuple[Float[np.ndarray, " d"], str]]) -> pa.Table:
-    columns = list(answers), [why for _, why in answers.values()], [vector.tolist() for vector, _ in answers.values()]
-    arrays = [pa.array(values, kind) for values, kind in zip(columns, COLUMNS.values(), strict=True)]
-    return pa.table(arrays, names=list(COLUMNS))
 
 
 NO_PICTURE: Final = "no picture"
@@ -208,6 +205,18 @@ class Asking:
         return Shown({row: _content(row, picture) for row, picture in pictures if picture is not None}, first, points)
 
 
+def stored_in(table: pa.Table, column: str, root: Path) -> list[Encoded | None]:
+    """The pictures of a column, as bytes or paths below `root`. Raises BadInput where no row has one."""
+    cells = features.column(table, column, "picture").to_pylist()
+    stored = [encoded_of({"path": cell} if isinstance(cell, str) else cell, root) for cell in cells]
+    if all(picture is None for picture in stored):
+        raise BadInput(
+            f"pictures {column!r}: expected bytes, or paths below {root}, in at least one row, got none; "
+            "choose another column with --pictures"
+        )
+    return stored
+
+
 def embed(
     table: pa.Table,
     column: str,
@@ -230,13 +239,7 @@ def embed(
     if Task(target.task) is not Task.EMBEDDING:
         raise BadInput(f"{target.name}: expected a target with embeddings, got {target.task}; give --task embedding")
     check_size(size)
-    cells = features.column(table, column, "picture").to_pylist()
-    stored = [encoded_of({"path": cell} if isinstance(cell, str) else cell, root) for cell in cells]
-    if all(picture is None for picture in stored):
-        raise BadInput(
-            f"pictures {column!r}: expected bytes, or paths below {root}, in at least one row, got none; "
-            "choose another column with --pictures"
-        )
+    stored = stored_in(table, column, root)
     points = (
         None if landmarks is None else of_lists(features.column(table, landmarks, "landmarks").to_pylist(), landmarks)
     )

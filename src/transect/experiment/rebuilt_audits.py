@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
 
@@ -25,7 +25,7 @@ from transect.runs.folder import FinishedRun, canonical_json
 from transect.runs.json_records import loads
 from transect.runs.layout import OF_PEOPLE, SETTINGS, pairs_table
 from transect.runs.locks import refuse_links_in
-from transect.runs.spec import EditsEntry, GeneratorDescription, RunSpec, StatedTruth, TargetDescription
+from transect.runs.spec import EditsEntry, GeneratorDescription, RunSpec, TargetDescription
 from transect.runs.spec_changes import changes
 from transect.runs.tables import pairs_of
 from transect.runs.wording import in_words
@@ -289,7 +289,7 @@ def rebuild(run: FinishedRun, place: str, given: Given) -> Rebuilt:
         world,
         design,
         targets,
-        {entry.name: _truth(entry.truth) for entry in spec.targets if entry.truth is not None},
+        {entry.name: Truth(*astuple(entry.truth)) for entry in spec.targets if entry.truth is not None},
         (),
         Limits(timeout=spec.limits.timeout, batch=spec.limits.batch, max_failures=1.0),
         () if design.levels else tuple(attribute.name for attribute in spec.attributes),
@@ -348,10 +348,6 @@ def _check_finished(run: FinishedRun) -> None:
                 f"{run.path} is not finished ({there} of {run.spec.parts} parts of {table}): run its command again "
                 "first"
             )
-
-
-def _truth(stated: StatedTruth) -> Truth:
-    return Truth(stated.text, stated.attribute, stated.comparison, stated.value)
 
 
 def _edits(stored: EditsEntry, given: Given) -> EditCheck:

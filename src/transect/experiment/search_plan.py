@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Final, final
 
@@ -267,9 +267,7 @@ class SearchPlan:
                 )
                 for attribute, row in zip(self.space.attributes, self.space.ranked, strict=True)
             ),
-            truth=None
-            if (right := self.truth) is None
-            else StatedTruth(right.text, right.attribute, right.comparison, right.value),
+            truth=None if self.truth is None else StatedTruth(*astuple(self.truth)),
             outcome=self.outcome,
             target=TargetDescription(describe(self.target)),
             limits=LimitsEntry(self.limits.timeout, self.limits.batch),

@@ -436,7 +436,8 @@ class _Source:
             if answers is None:
                 _prediction_part(self.study, self.folder, part, target, budget, images, storing)
             else:
-                _stored_answers(answers, self.folder, part, target, budget, storing)
+                rows = counted_rows(answers.rows, answers.counted, budget)
+                storing.submit(partial(_write, self.folder, _tables(target), part, rows))
         self.pairs.fill(part, self.study.subjects_of(part), images.ids, images.images, storing)
         return images.count
 
@@ -501,14 +502,6 @@ def _prediction_part(
     answers = guarded(target, images.images(), timeout=limits.timeout, batch=limits.batch, budget=budget)
     coded = has_coded_texts(target)
     storing.submit(lambda: _write(folder, tables, part, answer_rows(images.ids(), answers, coded=coded)))
-
-
-def _stored_answers(
-    answers: PartAnswers, folder: RunFolder, part: int, target: Target, budget: FailureBudget, storing: Background
-) -> None:
-    """As `_prediction_part`, of a worker's answers; the budget counts them as this process would have."""
-    rows = counted_rows(answers.rows, answers.counted, budget)
-    storing.submit(lambda: _write(folder, _tables(target), part, rows))
 
 
 def _tables(target: Target) -> tuple[str, ...]:

@@ -92,16 +92,13 @@ class Asking:
                 budget.add([pair_failure_of(of_pair) for of_pair in said_by_pair(self.folder.read_part(table, part))])
                 continue
             if self.matched is None:
-                names, shown = self._names(ids()), self._of_subjects(images())
+                whole = [int(name.rpartition("-")[0]) for name in ids()[:: self.design.n_cells]]
+                names = [(subject, *pair) for subject in whole for pair in cell_pairs(self.design)]
+                shown = self._of_subjects(images())
             else:
                 names, shown = self.matched.of_images(subjects), self._of_two
             said = self._ask(asked, budget, names, shown)
             storing.submit(partial(self.folder.write_part, table, part, rows_of(names, said)))
-
-    def _names(self, ids: Sequence[str]) -> list[Named]:
-        """The subject and the two cells of each pair of a part."""
-        subjects = [int(name.rpartition("-")[0]) for name in ids[:: self.design.n_cells]]
-        return [(subject, *pair) for subject in subjects for pair in cell_pairs(self.design)]
 
     def _of_subjects(self, images: Images) -> Callable[[int, Named], TwoImages]:
         """The images of the part's pairs, by their place."""

@@ -29,6 +29,7 @@ from transect.generators.faceworld.attributes import attribute
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS, LATENT_DIM, SPACE
 from transect.generators.faceworld.reflectance import LUMINANCE, decode_srgb
 from transect.generators.faceworld.world import FaceWorld
+from transect.generators.fitted_heads import head_of
 from transect.generators.photographs.appearance.colors import ita
 from transect.generators.photographs.subjects import COLORLESS, MARGIN, is_grey, size_fault
 from transect.inversion.pictures import Pictures
@@ -141,6 +142,9 @@ def _fit_shape(points: Float[np.ndarray, "68 2"], world: FaceWorld) -> tuple[dic
     spread = (high - low) / 4
     spread[SHAPE.index("pitch")] = _PITCH_SPREAD
     spread[count:] = 1.0
+    head = head_of(points)  # where edits of photographs draw what is worn; smile and slant of the mouth remain
+    begin = np.append([head.values[name] for name in SHAPE], head.identity)
+    begin[SHAPE.index("roll")] = np.degrees(np.arctan2(head.to_photograph[1, 0], head.to_photograph[0, 0]))
     eyes, free = interocular(points), np.array([name not in ("yaw", "roll") for name in SHAPE] + [True] * traits)
 
     def residuals(rows: Float[np.ndarray, "rows k"]) -> Float[np.ndarray, "rows m"]:
@@ -149,7 +153,7 @@ def _fit_shape(points: Float[np.ndarray, "68 2"], world: FaceWorld) -> tuple[dic
         away = (scale[:, None, None] * found + shift[:, None] - points) / (eyes * _NEAR)
         return np.concatenate([away.reshape(len(rows), -1), ((rows - start) / spread)[:, free]], axis=1)
 
-    best, _ = _least_squares(residuals, start, low, high, _SLOPE_STEP * spread, _STEPS)
+    best, _ = _least_squares(residuals, begin, low, high, _SLOPE_STEP * spread, _STEPS)
     return dict(zip(SHAPE, best[:count].tolist(), strict=True)), best[count:]
 
 
@@ -347,7 +351,7 @@ def residuals(
     of_photograph, of_twin = _skin(colors, both), _skin(others, both)
     rms = float(np.sqrt(((others - colors)[both] ** 2).mean())) if both.any() else float("nan")
     tone = {name: of_twin[name] - of_photograph[name] for name in of_twin}
-    tone["ita"], tilt = (_turned(angle) for angle in (tone["ita"], _tilt(found) - _tilt(points)))
+    tone["ita"], tilt = ((angle + 180) % 360 - 180 for angle in (tone["ita"], _tilt(found) - _tilt(points)))
     return TwinResiduals(points=float(np.sqrt((away**2).mean())), tilt=tilt, color=rms, **parts, **tone)
 
 
@@ -365,11 +369,6 @@ def lightness(light: Float[np.ndarray, " 3"]) -> float:
     """CIE 1976 L*, 0 to 100, of linear RGB."""
     y = float(light @ LUMINANCE)
     return float(116 * np.cbrt(y) - 16) if y > (6 / 29) ** 3 else y * (29 / 3) ** 3
-
-
-def _turned(degrees: float) -> float:
-    """The same angle from -180 to below 180."""
-    return (degrees + 180) % 360 - 180
 
 
 def _tilt(points: Float[np.ndarray, "68 2"]) -> float:

@@ -122,7 +122,9 @@ class SampleData(Job[SampleNumbers]):
             _write_people(unfinished, shown, taught)
             _write_recognition(unfinished, several)
             write_atomically(unfinished / "README.md", _readme(people, self.seed))
-        return SampleNumbers(str(folder), people, recognized, self.seed, _files(people), _sheet(shown))
+        sink = io.BytesIO()
+        contact_sheet(shown.pixels[:_SHOWN], columns=8).save(sink, "PNG")
+        return SampleNumbers(str(folder), people, recognized, self.seed, _files(people), sink.getvalue())
 
     def content(self, numbers: SampleNumbers) -> Content:
         """What was written, and where it is explained."""
@@ -228,12 +230,6 @@ def _files(people: int) -> tuple[SampleFile, ...]:
     )
 
 
-def _sheet(faces: Faces) -> bytes:
-    sink = io.BytesIO()
-    contact_sheet(faces.pixels[:_SHOWN], columns=8).save(sink, "PNG")
-    return sink.getvalue()
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Faces:
@@ -277,7 +273,7 @@ class Faces:
 
 def people_of(count: int, seed: int, progress: Progress) -> Faces:
     """As many people, each on one picture."""
-    world = _world(POPULATION)
+    world = WorldSettings("faceworld", POPULATION, SIZE).open()
     people = np.arange(count)
     latents = world.sample(people + seed * SUBJECTS_PER_SEED)
     return Faces([f"{person:04d}" for person in people], people, _pixels(world, latents, progress), world.read(latents))
@@ -285,7 +281,7 @@ def people_of(count: int, seed: int, progress: Progress) -> Faces:
 
 def shots_of(count: int, seed: int, progress: Progress) -> Faces:
     """As many people on three pictures each, which differ in pose, light and smile; half of them have dark skin."""
-    world = _world("balanced")
+    world = WorldSettings("faceworld", "balanced", SIZE).open()
     persons = np.repeat(np.arange(count), SHOTS)
     drawn = np.random.Generator(np.random.Philox(seed))
     settings = {name: drawn.uniform(low, high, len(persons)) for name, (low, high) in _MOVED.items()}
@@ -294,10 +290,6 @@ def shots_of(count: int, seed: int, progress: Progress) -> Faces:
     latents = world.set(world.sample(persons + seed * SUBJECTS_PER_SEED), settings)
     ids = [f"{person:04d}-{shot}" for person, shot in zip(persons, np.tile(np.arange(SHOTS), count), strict=True)]
     return Faces(ids, persons, _pixels(world, latents, progress), world.read(latents))
-
-
-def _world(population: str) -> World:
-    return WorldSettings("faceworld", population, SIZE).open()
 
 
 def _pixels(world: World, latents: Latents, progress: Progress) -> UInt8[np.ndarray, "n h w 3"]:

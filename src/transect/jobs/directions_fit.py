@@ -173,7 +173,10 @@ class Directions(Job[DirectionsNumbers]):
         """Label, fit and measure; write the file."""
         check_safetensors(self.out)
         attributes, balance = as_names(self.attributes), as_names(self.balance)
-        source = self._generator()
+        options, given = self.options, self.generator
+        name = str(given) if isinstance(given, Path) else given
+        made = worlds.generator_of(name, options.image_size, options.population, options.device, learned=True)
+        source = made if self.latents is None else InvertedPhotographs.open(made, self.latents)
         rows, labelled = self._labelled(source, attributes, balance)
         balanced = [name_of(text) for text in balance]
         names = [name_of(text) for text in attributes] or [name for name in labelled.columns if name not in balanced]
@@ -183,12 +186,6 @@ class Directions(Job[DirectionsNumbers]):
             balance=balanced, method=self.method, space=self.space, seed=self.seed, signed=signed,
         )  # fmt: skip
         return DirectionsNumbers.kept(fitted, labelled.notes, self.out)
-
-    def _generator(self) -> Generator | InvertedPhotographs:
-        options, given = self.options, self.generator
-        name = str(given) if isinstance(given, Path) else given
-        source = worlds.generator_of(name, options.image_size, options.population, options.device, learned=True)
-        return source if self.latents is None else InvertedPhotographs.open(source, self.latents)
 
     def _labelled(
         self, generator: Generator | InvertedPhotographs, attributes: Sequence[str], balance: Sequence[str]

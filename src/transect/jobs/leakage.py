@@ -19,14 +19,7 @@ from transect.attacks import cases
 from transect.attacks.analysis import Level, ModelDifference
 from transect.attacks.balance import Cost
 from transect.attacks.estimation import DEALT, Comparison
-from transect.attacks.numbers import (
-    NO_INTERVAL,
-    SPREAD,
-    Contribution,
-    LabelShare,
-    LeakageNumbers,
-    model_answers,
-)
+from transect.attacks.numbers import NO_INTERVAL, SPREAD, Contribution, LabelShare, LeakageNumbers, model_answer
 from transect.attacks.records import LeakageEstimate
 from transect.attacks.side_by_side import RepresentationRow, TableRow
 from transect.job import Content, Job, Option, Out, function
@@ -294,15 +287,11 @@ def _curve(numbers: LeakageNumbers) -> list[_Figure]:
     ]
 
 
-def _ends(numbers: LeakageNumbers) -> str:
-    """What the two ends beside an estimate are: of an interval, or in the published protocol the rounds' spread."""
-    return SPREAD if numbers.published_protocol else f"{numbers.confidence} % interval"
-
-
 def _figure_columns(numbers: LeakageNumbers) -> list[Column[_Figure]]:
+    ends = SPREAD if numbers.published_protocol else f"{numbers.confidence} % interval"
     return [
         Column("figure", "name"),
-        Column(f"% ({_ends(numbers)})", "estimate", "tenths interval", "estimate"),
+        Column(f"% ({ends})", "estimate", "tenths interval", "estimate"),
         Column("how", "how"),
     ]
 
@@ -333,7 +322,7 @@ def _percent(estimate: LeakageEstimate | None) -> str:
 
 def _answer(numbers: LeakageNumbers) -> Iterator[str]:
     """Of several models which gives away less, then labels and the first model."""
-    yield from model_answers(numbers.differences)
+    yield from map(model_answer, numbers.differences)
     given = "The labels reveal {}." if _given_away(numbers) else "The labels are not shown to reveal {}."
     if numbers.dataset_leakage.reason:
         given = "It is inconclusive whether the labels reveal {}."
@@ -553,9 +542,10 @@ def _by_f1(numbers: LeakageNumbers) -> Iterator[Plot]:
         return
     values = [value for _, points in lines for _, value in points] + [value for _, value in dots]
     scale = _scale([*values, numbers.chance], 5, 40)
+    paths = [[f"{f1:.2f},{100 - 100 * scale.fraction(value):.2f}" for f1, value in points] for _, points in lines]
     courses = [
-        svg.tag("g", svg.course(_path(points, scale), height=100), class_=f"series s{number}")
-        for number, (_, points) in enumerate(lines)
+        svg.tag("g", svg.course(" ".join(path), height=100), class_=f"series s{number}")
+        for number, path in enumerate(paths)
     ]
     marks = [
         svg.tag("g", svg.placed(0, svg.percent(f1), svg.percent(100 - 100 * scale.fraction(value))), class_="series s0")
@@ -604,10 +594,6 @@ def _model_points(numbers: LeakageNumbers) -> list[_Point]:
         found = [(numbers.model_f1, numbers.model_leakage)]
     points = [(f1, leak.estimate) for f1, leak in found if leak is not None]
     return [point for point in points if all(map(math.isfinite, point))]
-
-
-def _path(points: Sequence[_Point], scale: Scale) -> str:
-    return " ".join(f"{f1:.2f},{100 - 100 * scale.fraction(value):.2f}" for f1, value in points)
 
 
 _COMPARISONS: Final[Sequence[Column[Comparison]]] = (

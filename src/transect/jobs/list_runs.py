@@ -161,12 +161,9 @@ def _page(folder: Path, path: Path) -> RunRow | None:
         text = file.read(_LARGEST_PAGE)
     if not _OURS.search(text):
         return None
-    title, answer = (_words(pattern.search(text)) for pattern in (_TITLE, _ANSWER))
+    found = (pattern.search(text) for pattern in (_TITLE, _ANSWER))
+    title, answer = (one_line(Markup(each[1]).striptags()) if each else "" for each in found)  # noqa: S704 - only text
     return RunRow(working_folders.name_of(folder), path.stem, (), title, shortened(answer), _date(path))
-
-
-def _words(found: re.Match[str] | None) -> str:
-    return one_line(Markup(found[1]).striptags()) if found else ""  # noqa: S704 - without its tags it is text
 
 
 def _date(path: Path) -> str:

@@ -224,7 +224,8 @@ class Neighbours(Job[NeighboursNumbers]):
                 for row, near in shown.items():
                     near.append(nearest(f"{name}{way}", values, row, self.k))
                 if self.second is not None and not _same(self.second, source):
-                    narrowed = f"{name}{way}, {_label(self.second)} < {self.second_threshold:g}"
+                    second = Path(self.second).stem if isinstance(self.second, str | Path) else "second"
+                    narrowed = f"{name}{way}, {second} < {self.second_threshold:g}"
                     distances.append(errors(narrowed, values, self.second_threshold))
         chance = np.random.default_rng(self.seed).permutation(rows.num_rows).astype(np.float64)[:, None]
         distances.append(errors(RANDOM, chance))
@@ -301,10 +302,6 @@ def _name(path: Path, among: Sequence[Path]) -> str:
     """
     sharing = [other for other in among if other.stem == path.stem]
     return path.stem if len(sharing) < 2 else f"{path.parent.name}/{path.stem}"
-
-
-def _label(second: FeaturesLike) -> str:
-    return Path(second).stem if isinstance(second, str | Path) else "second"
 
 
 def _same(second: FeaturesLike, source: FeaturesLike) -> bool:

@@ -15,10 +15,10 @@ import pyarrow as pa
 from jaxtyping import UInt8
 
 from transect.datasets import is_dataset, open_dataset
-from transect.datasets.features import ID, column
+from transect.datasets.features import ID
 from transect.datasets.files import Crop, Encoded, pixels_of
-from transect.datasets.parquet import encoded_of
 from transect.errors import BadInput, MissingExtra
+from transect.experiment.picture_embeddings import stored_in
 from transect.inversion.pictures import Pictures, digest_of
 from transect.job import Content, Job, Option, function
 from transect.records import Images
@@ -222,7 +222,11 @@ class Readings(Job[ReadingsNumbers]):
         """How many images were read, what others lack, and each reading in short."""
         table = Table("Readings", numbers.readings, READINGS)
         lacking = Table("Images that lack a reading", list(numbers.lacking.items()), LACKING)
-        headline = _headline(numbers)
+        texts = [f"Everything was read of {numbers.whole:,} of {counted(numbers.images, 'image')}"]
+        texts += [f"{reason}: {count:,}" for reason, count in numbers.lacking.items()]
+        if numbers.several_faces:
+            texts.append(f"{counted(numbers.several_faces, 'image')} with several faces: the most certain one was read")
+        headline = "; ".join(texts)
         return Content(
             title="Pose, background and light of photographs",
             answer=[headline],
@@ -235,14 +239,6 @@ class Readings(Job[ReadingsNumbers]):
 
 
 readings = function(Readings)
-
-
-def _headline(numbers: ReadingsNumbers) -> str:
-    texts = [f"Everything was read of {numbers.whole:,} of {counted(numbers.images, 'image')}"]
-    texts += [f"{reason}: {count:,}" for reason, count in numbers.lacking.items()]
-    if numbers.several_faces:
-        texts.append(f"{counted(numbers.several_faces, 'image')} with several faces: the most certain one was read")
-    return "; ".join(texts)
 
 
 def reasons_counted(reasons: Sequence[str]) -> dict[str, int]:
@@ -294,11 +290,8 @@ class Photographs:
         stored = self.stored(row)
         if stored is None:
             return None
-        whole = stored if isinstance(stored, np.ndarray) else pixels_of(stored, self._name(row), None, self.crop)
-        return _reduced(whole)
-
-    def _name(self, row: int) -> str:
-        return str(self.rows[ID][row].as_py()) if ID in self.rows.column_names else f"row {row}"
+        name = str(self.rows[ID][row].as_py()) if ID in self.rows.column_names else f"row {row}"
+        return _reduced(stored if isinstance(stored, np.ndarray) else pixels_of(stored, name, None, self.crop))
 
 
 def _of_table(images: str | Path | TableLike | np.ndarray | Images, pictures: str) -> Photographs:
@@ -307,13 +300,7 @@ def _of_table(images: str | Path | TableLike | np.ndarray | Images, pictures: st
         raise BadInput("--pictures names a column of a table: leave it out, or give the table's file")
     table = as_table(images, "images")
     root = Path(images).parent if isinstance(images, str | Path) else Path()
-    cells = column(table, pictures, "picture").to_pylist()
-    stored = [encoded_of({"path": cell} if isinstance(cell, str) else cell, root) for cell in cells]
-    if all(picture is None for picture in stored):
-        raise BadInput(
-            f"pictures {pictures!r}: expected bytes, or paths below {root}, in at least one row, got none; "
-            "choose another column with --pictures"
-        )
+    stored = stored_in(table, pictures, root)
     rows = table.drop_columns([pictures])
     first = [ID] if ID in rows.column_names else []
     rows = rows.select([*first, *(name for name in rows.column_names if name != ID)])

@@ -111,7 +111,7 @@ class Mitigate(Job[MitigateNumbers]):
         """By how much each mitigation lowers Δ, at what cost, and whether less leakage means less effect."""
         rows, words = numbers.mitigations, numbers.protected_words
         trade, causal = plane(rows, "f1", "amplification"), plane(rows, "amplification", "changed")
-        perceived = _RENDERED if _config(numbers).data.source == "faceworld" else _PERCEIVED
+        perceived = _RENDERED if Config.model_validate(dict(numbers.config)).data.source == "faceworld" else _PERCEIVED
         columns = [NAME, *FIGURES, *(EFFECTS if numbers.protocol is not None else ())]
         answer = _answer(numbers)
         return Content(
@@ -186,7 +186,9 @@ def _best(numbers: MitigateNumbers) -> str:
         "labels with as many random errors."
     )
     if places:
-        return f"{rows[places[0]].name} lowers Δ by {_lost(rows[places[0]])}. {delta}"
+        best = rows[places[0]]
+        lost = f"{_text(best.amplification_lost)} points at a cost of {_text(best.f1_lost)} points of F₁"
+        return f"{best.name} lowers Δ by {lost}. {delta}"
     none = "No mitigation is shown to lower Δ." if len(rows) > 1 else "No mitigation was tried."
     return f"{none} {delta}"
 
@@ -201,10 +203,6 @@ def _negative(figure: Figure | None) -> Figure | None:
     if figure is None or figure.estimate is None or figure.low is None or figure.high is None:
         return figure
     return replace(figure, estimate=-figure.estimate, low=-figure.high, high=-figure.low)
-
-
-def _lost(row: MitigationFigures) -> str:
-    return f"{_text(row.amplification_lost)} points at a cost of {_text(row.f1_lost)} points of F₁"
 
 
 def _next(numbers: MitigateNumbers) -> Iterator[str]:
@@ -236,12 +234,8 @@ def _remarks(numbers: MitigateNumbers) -> list[str]:
 
 def _lettered(rows: _Rows) -> Column[MitigationFigures]:
     """The name of each mitigation behind the letter of its marks."""
-    letters = {row.name: _letter(place) for place, row in enumerate(rows)}
+    letters = {row.name: LETTERS[place % len(LETTERS)] for place, row in enumerate(rows)}
     return Column("Mitigation", lambda row: f"{letters[row.name]} {row.name}")
-
-
-def _letter(place: int) -> str:
-    return LETTERS[place % len(LETTERS)]
 
 
 def _tables(numbers: MitigateNumbers) -> Iterator[Block]:
@@ -332,12 +326,8 @@ def _audit(numbers: MitigateNumbers, causal: Plane | None) -> Iterator[Block]:
     yield Table("Effects", rows, [_lettered(rows), *EFFECTS], caption)
 
 
-def _config(numbers: MitigateNumbers) -> Config:
-    return Config.model_validate(dict(numbers.config))
-
-
 def _methods(numbers: MitigateNumbers) -> list[tuple[str, str]]:
-    used, config = numbers.pictures, _config(numbers)
+    used, config = numbers.pictures, Config.model_validate(dict(numbers.config))
     facts = {
         "Pictures": f"{used.train:,} to learn from, {used.check:,} to stop by, {used.test:,} to measure on, from "
         f"{config.data.source}",
@@ -393,7 +383,7 @@ def plane(rows: _Rows, across: str, up: str) -> Plane | None:
     points = tuple(
         Point(
             index,
-            _letter(index),
+            LETTERS[index % len(LETTERS)],
             row.kind,
             round(100 * x.fraction(_value(row, across) or 0.0), 2),
             round(100 - 100 * y.fraction(_value(row, up) or 0.0), 2),

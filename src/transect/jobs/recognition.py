@@ -343,7 +343,13 @@ class Recognition(Job[RecognitionNumbers]):
     def content(self, numbers: RecognitionNumbers) -> Content:
         """Whom the recognizer fails to match and whom it matches falsely, by group."""
         still = ", and does that remain so among matched images" if len(numbers.samples) > 1 else ""
-        tables = _tables(numbers)
+        tables: list[AnyTable] = [
+            _error_table(numbers),
+            _differential_table(numbers),
+            _distance_table(numbers),
+            Table("Change of each gap by matching", numbers.changes, CHANGES),
+            _enrolment_table(numbers),
+        ]
         return Content(
             title=f"Face recognition by {numbers.group}",
             question=f"By {numbers.embeddings}: whose faces fail to match, whose match falsely{still}?",
@@ -427,16 +433,6 @@ def _numbers(result: Finished[RecognitionNumbers] | Recognition) -> RecognitionN
     if folder is not None:
         done.report(folder)
     return done.numbers
-
-
-def _tables(numbers: RecognitionNumbers) -> list[AnyTable]:
-    return [
-        _error_table(numbers),
-        _differential_table(numbers),
-        _distance_table(numbers),
-        Table("Change of each gap by matching", numbers.changes, CHANGES),
-        _enrolment_table(numbers),
-    ]
 
 
 def _lines(numbers: RecognitionNumbers, tables: Sequence[AnyTable]) -> Iterator[str | AnyTable]:
@@ -532,12 +528,9 @@ def _sentences(numbers: RecognitionNumbers) -> Iterator[Markup]:
         for name, sample in numbers.samples.items():
             gap = next((gap for gap in sample.largest_gaps if (gap.rate, gap.threshold) == (rate, at)), None)
             people = sum(group.identities for group in sample.groups if gap and group.group in (gap.group, gap.other))
-            known = {group.group: found for group in sample.groups if _known(found := group.rates[0].of(rate))}
+            rates = {group.group: group.rates[0].of(rate) for group in sample.groups}
+            known = {group: found for group, found in rates.items() if math.isfinite(found.estimate)}
             yield _compared(known, rate, gap, people, matched=name == "matched")
-
-
-def _known(estimate: Estimate) -> bool:
-    return math.isfinite(estimate.estimate)
 
 
 def _compared(

@@ -137,7 +137,9 @@ class Render(Job[RenderNumbers]):
                 "--directions and one --vary, and no --data-set"
             )
         if self.data_set:
-            rows = self._data_set(settings, world, design)
+            chosen = self.engine if isinstance(self.engine, EngineSettings) else EngineSettings(self.engine)
+            with engines.opened(chosen, quiet=self.quiet) as made_by:
+                rows = write_data_set(self._path, settings, world, design, made_by, quiet=self.quiet)
             shown = replace(design, subjects=min(design.subjects, SHEET_SUBJECTS))
             drawn = _sheet(_rendered(world, shown)[0], shown, self.sheet.columns, world)
         else:
@@ -150,11 +152,6 @@ class Render(Job[RenderNumbers]):
             write_atomically(self._path, drawn)
         size = int(world.image_size)
         return RenderNumbers(str(self._path), design.subjects, design.n_images, size, rows, drawn)
-
-    def _data_set(self, settings: WorldSettings, world: World, design: Design) -> pa.Table:
-        chosen = self.engine if isinstance(self.engine, EngineSettings) else EngineSettings(self.engine)
-        with engines.opened(chosen, quiet=self.quiet) as made_by:
-            return write_data_set(self._path, settings, world, design, made_by, quiet=self.quiet)
 
     def content(self, numbers: RenderNumbers) -> Content:
         """What was written, and where; on a page some of the pictures."""

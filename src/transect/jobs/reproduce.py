@@ -187,8 +187,15 @@ class Reproduce(Job[ReproduceNumbers]):
     def compute(self) -> ReproduceNumbers:
         """The run made again, and compared."""
         folder, again = Path(self.run), self.place()
-        _check_apart(folder, again)
-        _check_rerun_folder(again)
+        first, second = folder.resolve(), again.resolve()
+        if first == second or first in second.parents or second in first.parents:
+            raise BadInput(f"--out {again}: expected a folder outside the run, got one that shares it; choose another")
+        # Raises BadInput for a folder with files that no interrupted rerun left, such as a finished run.
+        if again.is_dir() and any(again.iterdir()) and not (again / RERUN_MARK).is_file():
+            raise BadInput(
+                f"--out {again}: expected an empty folder, or an interrupted rerun, got other files; choose another "
+                "folder"
+            )
         if self.budget is not None and self.budget < 1:
             raise BadInput(f"--budget: expected at least 1 call, got {self.budget}; leave it out to make none")
         files = {name: str(path) for name, path in _by_name("--file", self.files, str.partition).items()}
@@ -288,14 +295,6 @@ def _by_name(
     return named
 
 
-def _check_rerun_folder(again: Path) -> None:
-    """Raises BadInput for a folder with files that no interrupted rerun left, such as a finished run."""
-    if again.is_dir() and any(again.iterdir()) and not (again / RERUN_MARK).is_file():
-        raise BadInput(
-            f"--out {again}: expected an empty folder, or an interrupted rerun, got other files; choose another folder"
-        )
-
-
 def _begin(again: Path) -> None:
     again.mkdir(parents=True, exist_ok=True)
     (again / RERUN_MARK).touch()
@@ -356,12 +355,6 @@ def _numbers(
     outcome, pixels = outcome_of(tables, tolerance), PIXELS if tolerance else 0
     run, again = map(str, folders)
     return ReproduceNumbers(run, again, outcome, pixels, tolerance, tuple(tables), versions, settings, tuple(left_out))
-
-
-def _check_apart(folder: Path, again: Path) -> None:
-    first, second = folder.resolve(), again.resolve()
-    if first == second or first in second.parents or second in first.parents:
-        raise BadInput(f"--out {again}: expected a folder outside the run, got one that shares it; choose another")
 
 
 def _runs(folder: Path, given: Given) -> list[tuple[FinishedRun, str]]:

@@ -148,7 +148,7 @@ class Retrieve(Job[RetrieveNumbers]):
             run=display_name(self.run),
             model=network.name,
             images=sum(study.design.n_images for study in studies),
-            pruned=sum(int(_pruned(study).sum()) for study in studies),
+            pruned=sum(int((study.seen.reasons != "").sum()) for study in studies),
             first=first,
             queries=tuple(replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)),
             notes=tuple(notes),
@@ -161,7 +161,7 @@ class Retrieve(Job[RetrieveNumbers]):
     ) -> Iterator[QuerySkew]:
         """The figures of each query and attribute; p is corrected later."""
         similarities = _similarities(study, network, texts, self.quiet)
-        similarities[_pruned(study)] = np.nan
+        similarities[study.seen.reasons != ""] = np.nan
         who = study.people[:: study.design.n_cells]
         for number, text in enumerate(texts):
             values = similarities[:, number].reshape(study.design.subjects, *study.design.shape)
@@ -222,11 +222,6 @@ def _similarities(study: Run, network: TextImages, texts: Sequence[str], quiet: 
                 found.append(network.images(pixels[start : start + _BATCH]) @ directions.T)
                 progress.advance(len(found[-1]))
     return np.concatenate(found)
-
-
-def _pruned(study: Run) -> np.ndarray:
-    """Which images a rule of the run leaves out."""
-    return np.asarray(study.seen.reasons != "", dtype=np.bool_)
 
 
 def _headline(numbers: RetrieveNumbers) -> str:

@@ -433,7 +433,8 @@ def _maps(maps: Sequence[AttributeMap]) -> Iterator[Block]:
 def _map(one: AttributeMap, number: int) -> Plot:
     size = len(one.calls)
     fields = [
-        [_field(*counts) for counts in zip(*lines, strict=True)] for lines in zip(one.failures, one.calls, strict=True)
+        [Field(f"{n}/{calls}", n / calls) if calls else Field("–", None) for n, calls in zip(*lines, strict=True)]
+        for lines in zip(one.failures, one.calls, strict=True)
     ]
     frames = [Frame(*box.x, *box.y) for box in one.rules]
     across = [Tick(100.0 * end, shown(at, "number"), at) for end, at in ((0, one.x_edges[0]), (1, one.x_edges[size]))]
@@ -444,10 +445,6 @@ def _map(one: AttributeMap, number: int) -> Plot:
     drawing = heat_map(f"map-{number}", f"Failures of calls by {one.x} and {one.y}", fields, frames, across, up)
     caption = Markup('<strong>{}</strong> <span class="fine">up</span>').format(one.y)
     return Plot(caption, drawing, Markup("<strong>{}</strong>").format(one.x))
-
-
-def _field(failures: int, calls: int) -> Field:
-    return Field(f"{failures}/{calls}", failures / calls) if calls else Field("–", None)
 
 
 def _map_numbers(maps: Sequence[AttributeMap]) -> TextTable:

@@ -79,7 +79,10 @@ class TrainClassifier(Job[ClassifierNumbers]):
         from transect.training.classifier import Plan, train
 
         options, folder, label = self.options, Path(self.out), self.label
-        chosen = self._schedule()
+        names = ("architecture", "epochs", "batch", "balanced")
+        changes = {"size": self.options.image_size, **{name: getattr(self.options, name) for name in names}}
+        given = self.schedule
+        chosen = schedule_named(given, **changes) if isinstance(given, str) else given.with_settings(**changes)
         classes = None if isinstance(label, str) else np.asarray(label)
         pictures = source_of(self.source, chosen.size, str(self.population), classes)
         learned = Label.parse(label if isinstance(label, str) else LABEL, pictures.attributes)
@@ -88,12 +91,6 @@ class TrainClassifier(Job[ClassifierNumbers]):
         data = Pictures(pictures, count_of(pictures, self.count), folder / "pictures", quiet=self.quiet)
         card = train(data, plan, folder, quiet=self.quiet)
         return ClassifierNumbers(str(card), **self._epochs().to_pylist()[-1])
-
-    def _schedule(self) -> Schedule:
-        names = ("architecture", "epochs", "batch", "balanced")
-        changes = {"size": self.options.image_size, **{name: getattr(self.options, name) for name in names}}
-        given = self.schedule
-        return schedule_named(given, **changes) if isinstance(given, str) else given.with_settings(**changes)
 
     def _epochs(self) -> pa.Table:
         from pyarrow import csv

@@ -211,7 +211,7 @@ def _tables(figures: MarksFigures) -> Iterator[AnyTable]:
         Column("share", lambda row: _short(row.share), "figure"),
         Column("95 %", lambda row: _ends(row.share_low, row.share_high), "figure"),
         Column(measure, lambda row: _short(row.value), "figure"),
-        Column("95 %", _interval, "figure"),
+        Column("95 %", lambda row: _ends(row.low, row.high), "figure"),
     ]
     title = f"{figures.source}: pictures that are left out, and the others' {measure}"
     yield Table(title, figures.groups, columns)
@@ -232,22 +232,18 @@ def _ends(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
 
 
-def _interval(row: MarksGroup | MarksPart | ToneDifference) -> str:
-    return _ends(row.low, row.high)
-
-
 PARTS: Final[Sequence[Column[MarksPart]]] = (
     Column("part", "part"),
     Column("measure", "measure"),
     Column("pictures", "pictures", "count"),
     Column("mean", lambda row: _short(row.value), "figure"),
-    Column("95 %", _interval, "figure"),
+    Column("95 %", lambda row: _ends(row.low, row.high), "figure"),
 )
 DIFFERENCES: Final[Sequence[Column[ToneDifference]]] = (
     Column("what", lambda row: row.what.strip(" ,")),
     Column("subjects", "subjects", "count"),
     Column("difference", lambda row: _short(row.value), "figure"),
-    Column("95 %", _interval, "figure"),
+    Column("95 %", lambda row: _ends(row.low, row.high), "figure"),
 )
 LEFT_OUT: Final[Sequence[Column[tuple[str, int]]]] = (
     Column("reason", lambda row: row[0]),

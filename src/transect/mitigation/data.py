@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from transect.errors import BadInput
 from transect.protocols import DrawsMasks
 from transect.records import Latents
+from transect.training.pictures import chance
 
 
 @runtime_checkable
@@ -71,7 +72,7 @@ def images_of(pictures: Pixels, rows: Int[np.ndarray, " m"], device: str = "cpu"
 
 def batches(rows: Int[np.ndarray, " n"], size: int, seed: int, epoch: int) -> Iterator[Int[np.ndarray, " m"]]:
     """Every row once, in an order of the epoch's own; a rest of one is left out, since it has no batch statistics."""
-    order = _generator(seed, epoch, 0).permutation(rows)
+    order = chance(seed, epoch, 0).permutation(rows)
     for start in range(0, len(order), size):
         batch = order[start : start + size]
         if len(batch) > 1:
@@ -86,18 +87,14 @@ def balanced_batches(
     if size % len(classes) or size < 2 * len(classes):
         least = 2 * len(classes)
         raise BadInput(f"batch: expected a multiple of {len(classes)} classes from {least}, got {size}")
-    chance, each = _generator(seed, epoch, 1), size // len(classes)
+    drawn, each = chance(seed, epoch, 1), size // len(classes)
     count = -(-len(rows) // size)
     members = []
     for group in classes:
         group_rows = rows[protected[rows] == group]
-        dealt = [chance.permutation(group_rows) for _ in range(-(-count * each // len(group_rows)))]
+        dealt = [drawn.permutation(group_rows) for _ in range(-(-count * each // len(group_rows)))]
         members.append(np.concatenate(dealt)[: count * each].reshape(count, each))
     yield from np.concatenate(members, axis=1)
-
-
-def _generator(seed: int, epoch: int, stream: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, epoch, stream])))
 
 
 BLUR: Final = 1 / 16

@@ -9,7 +9,6 @@ part of Δ is due to the format).
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -48,7 +47,7 @@ from transect.mitigation.settings import Audit, Config, Mitigation
 from transect.mitigation.testbed import Bench, in_words
 from transect.records import Attribute, Design
 from transect.runs import array_files
-from transect.runs.folder import spec_hash, write_atomically
+from transect.runs.folder import spec_hash
 
 PLACES: Final = 6
 """Decimals of every stored figure."""
@@ -188,12 +187,10 @@ def open_protocol(audit: Audit, size: int, folder: Path) -> Protocol:
     latents = world.set(latents, {audit.attribute: np.tile([audit.low, audit.high], audit.subjects)})
     spec = {**audit.model_dump(), "first_subject": FIRST_ROW, "world": world.describe()}
     file = folder / f"transects-{spec_hash(spec)[:12]}.npy"
-    pixels = _read(file, (2 * audit.subjects, size, size, 3))
+    pixels = array_files.pixels_of(file, (2 * audit.subjects, size, size, 3))
     if pixels is None:
         pixels = world.render(latents).pixels
-        content = io.BytesIO()
-        np.save(content, pixels, allow_pickle=False)
-        write_atomically(file, content.getvalue())
+        array_files.write(file, pixels)
     attributes = {audit.attribute: known[audit.attribute]}
     return Protocol(spec, pixels, WorldRegions(world, latents, FIRST_ROW), design, attributes)
 
@@ -226,14 +223,6 @@ def effects(protocol: Protocol, scores: Float[np.ndarray, "r k"], names: tuple[s
         changed=number(float(100 * (answers[:, 0] != answers[:, 1]).mean())) if len(answers) else None,
         subjects=len(answers),
     )
-
-
-def _read(file: Path, shape: tuple[int, ...]) -> UInt8[np.ndarray, "r h w 3"] | None:
-    try:
-        pixels = array_files.mapped(file)
-    except (OSError, BadInput):
-        return None
-    return pixels if pixels.shape == shape and pixels.dtype == np.uint8 else None
 
 
 WORKS: Final = {

@@ -39,6 +39,7 @@ from transect.mitigation.adversarial import (
 from transect.mitigation.data import Pixels, Regions, TaskData, balanced_batches, images_of
 from transect.mitigation.networks import Mask, Tap, changed, module_named, new_backbone, new_network
 from transect.mitigation.testbed import Bench, faceless, hidden_by
+from transect.training.pictures import chance
 
 TRAINED: Final = ("plain", "hide", "balanced", "reweighed", "group_dro", "adversarial", "crf")
 """The kinds that have weights."""
@@ -197,7 +198,8 @@ def _noise(method: settings.Noise, setup: Setup, start: Fitted) -> Fitted:
 
     def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
         def noisy(output: Tensor, rows: Int[np.ndarray, " b"]) -> Tensor:
-            drawn = [_normal(setup.seed, int(row), output[0].numel()) for row in rows]
+            count = output[0].numel()
+            drawn = [chance(setup.seed, int(row), _NOISE_STREAM).normal(size=count) for row in rows]
             noise: Tensor = torch.from_numpy(np.stack(drawn)).to(output).reshape(output.shape)
             noisy_output: Tensor = output + size * noise
             return noisy_output
@@ -331,10 +333,6 @@ def _settings(setup: Setup, method: settings.Adversarial | None = None) -> Setti
         critic_epochs=method.critic_epochs,
         joint_epochs=method.epochs,
     )
-
-
-def _normal(seed: int, row: int, size: int) -> Float[np.ndarray, " size"]:
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, row, _NOISE_STREAM]))).normal(size=size)
 
 
 def _with_change(

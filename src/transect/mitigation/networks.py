@@ -244,7 +244,11 @@ def new_backbone(name: str, outputs: int, seed: int, pretrained: bool = True, we
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if name in LAYERS:
-            return _resnet(name, outputs, seed, weights)
+            network = new_resnet(name, 1000, seed)
+            if weights is not None:
+                start_from(network, read_weights(weights), weights)
+            network.fc = nn.Identity()  # type: ignore[assignment]
+            return Backbone(network, outputs)
         if not colon or library not in LIBRARIES or not rest:
             raise UnknownName("backbone", name, (*LAYERS, *(f"{library}:NAME" for library in LIBRARIES)), "in network")
         make: Mapping[str, Callable[..., Backbone]] = {"timm": _timm, "transformers": _transformers}
@@ -262,14 +266,6 @@ def _pooled(output: object) -> Tensor:
     if features.dim() == 3:
         return features.mean(dim=1)
     return features.mean(dim=(2, 3)) if features.dim() == 4 and min(features.shape[2:]) > 1 else features
-
-
-def _resnet(name: str, outputs: int, seed: int, weights: Path | None) -> Backbone:
-    network = new_resnet(name, 1000, seed)
-    if weights is not None:
-        start_from(network, read_weights(weights), weights)
-    network.fc = nn.Identity()  # type: ignore[assignment]
-    return Backbone(network, outputs)
 
 
 def _timm(name: str, outputs: int, pretrained: bool, weights: Path | None) -> Backbone:

@@ -194,7 +194,10 @@ def _failing(
     rated = {group.level: group for group in groups if group.rated and group.level is not None}
     failing = {}
     for value in values:
-        around = _around(value, rated)
+        # The rated level that a value is, else those next to it on both sides; nothing outside of them.
+        exact = [at for at in rated if np.isclose(at, value, rtol=1e-6, atol=1e-9)]
+        below, above = [at for at in rated if at < value], [at for at in rated if at > value]
+        around = exact or ([max(below), min(above)] if below and above else [])
         if not around:
             rated_range = f"{min(rated):g} to {max(rated):g}" if rated else "no level of it"
             raise BadInput(
@@ -205,13 +208,6 @@ def _failing(
         if failed:
             failing[float(value)] = " and ".join(failed)
     return failing
-
-
-def _around(value: float, rated: Mapping[float, object]) -> list[float]:
-    """The rated level that a value is, else those next to it on both sides; nothing outside of them."""
-    exact = [at for at in rated if np.isclose(at, value, rtol=1e-6, atol=1e-9)]
-    below, above = [at for at in rated if at < value], [at for at in rated if at > value]
-    return exact or ([max(below), min(above)] if below and above else [])
 
 
 def store(folder: Path, required: Required | None) -> None:

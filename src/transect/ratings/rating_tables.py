@@ -30,7 +30,7 @@ from transect.effects.sensitivity import mean_ratings, most_common_ratings
 from transect.errors import BadInput
 from transect.ratings.crowd_tables import from_label_studio, in_numbers
 from transect.records import Annotations, Attribute, Question
-from transect.runs.folder import FinishedRun, write_atomically, write_json
+from transect.runs.folder import FinishedRun, write_json, write_table
 from transect.runs.human_answers import RatedQuestion, names_by_attribute, questions_for_study, questions_of
 from transect.runs.json_records import loads, read_texts
 from transect.runs.layout import studies_of
@@ -56,7 +56,7 @@ def read_table(source: TableLike, role: str, kept_as: str) -> tuple[pa.Table, st
     exported = from_label_studio(source) if kept_as == PEOPLE else None
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
     table = as_table(source if exported is None else exported, role, text=(ID, STUDY, RATER))
-    if kept_as == PEOPLE and answer_tables.is_answers(table):
+    if kept_as == PEOPLE and {"id", "question", "rater", "value"} <= {*table.column_names}:  # a row for each answer
         table = answer_tables.by_rater(answer_tables.read_answers(source, ("id", "question", "rater", "value"))[0])
     table = in_numbers(table, tuple(beside), path)
     names = table.column_names
@@ -259,7 +259,7 @@ def attach(
         raise BadInput(_nothing_to_prune(folder))
     for run, files, _ in fitting:
         for name, (rows, _path) in files.items():
-            _write(run / name, rows)
+            write_table(run / name, rows)
         if parsed:
             write_json(run / PRUNING, list(parsed), indent=1)
     return [line for run, _, ratings in fitting for line in unknown_lines(run.name, ratings)]
@@ -310,14 +310,6 @@ def _attached(folder: Path) -> _Files:
 
 def _nothing_to_prune(folder: Path) -> str:
     return f"{folder}: no ratings for --prune to look at; give --perceived or --ratings too"
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink)
-    write_atomically(path, sink.getvalue().to_pybytes())
 
 
 def _fitting(

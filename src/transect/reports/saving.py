@@ -23,7 +23,7 @@ from markupsafe import Markup
 from transect.errors import BadInput
 from transect.reports.blocks import Axis, DotPlot, Heading, Plot, Plots, Row, TextTable
 from transect.reports.columns import AnyTable, Table
-from transect.reports.drawing.svg import PLOT_HEIGHT, SERIES, Tick, tag
+from transect.reports.drawing.svg import PLOT_HEIGHT, SERIES, tag
 from transect.runs.table_inputs import csv_of_rows
 
 Figure: TypeAlias = "DotPlot | Plot | Plots"
@@ -71,15 +71,6 @@ def _of_series(selector: str, body: str) -> list[tuple[str, str]]:
 def _plain(body: str) -> str:
     filled = re.sub(r"var\(--([\w-]+)\)", lambda name: colors()[name.group(1)], body)
     return _CHANNELS.sub(lambda rgb: "#" + "".join(f"{int(value):02x}" for value in rgb.groups()), filled)
-
-
-def style_of(classes: set[str]) -> str:
-    """The rules about drawings that have these classes: one alternative of their selectors names no other."""
-    return " ".join(
-        f"{selector} {{ {body} }}"
-        for selector, body in rules()
-        if any("." in one and set(re.findall(r"\.([\w-]+)", one)) <= classes for one in selector.split(","))
-    )
 
 
 _LENGTHS: Final = {
@@ -251,7 +242,13 @@ def standalone(figure: Figure) -> Markup:
     height, content = round(canvas.y + _MARGIN), Markup("\n").join(canvas.elements)
     ground = tag("rect", width=WIDTH, height=height, fill=colors()["paper"])
     classes = {name for found in re.findall(r'class="([^"]*)"', content) for name in found.split()}
-    head = tag("title", _title(figure)) + tag("style", Markup(style_of(classes)))  # noqa: S704 - our own style sheet
+    # The rules about drawings that have these classes: one alternative of their selectors names no other.
+    style = " ".join(
+        f"{selector} {{ {body} }}"
+        for selector, body in rules()
+        if any("." in one and set(re.findall(r"\.([\w-]+)", one)) <= classes for one in selector.split(","))
+    )
+    head = tag("title", _title(figure)) + tag("style", Markup(style))  # noqa: S704 - our own style sheet
     return tag(
         "svg",
         Markup("\n").join([head, ground, content]),
@@ -305,7 +302,9 @@ def _row(canvas: _Canvas, row: Row | Heading | Axis) -> None:
             canvas.write(_words(row.text), bold=True)
             canvas.y += 4
         case Axis():
-            _ticks(canvas, row.ticks, left, width / 100)
+            for at, text, _ in row.ticks:
+                place = left + at * (width / 100)
+                canvas.elements.append(letters(_words(text), place, canvas.y + 12, 11, soft=True, anchor="middle"))
             canvas.y += 20
         case Row():
             label_height = canvas.put(_words(row.label), canvas.left, canvas.y + 3, label_width)
@@ -315,13 +314,6 @@ def _row(canvas: _Canvas, row: Row | Heading | Axis) -> None:
             for track in _drawings(parsed(row.drawing)):
                 canvas.elements.append(flattened(track, left, canvas.y, width, height))
             canvas.y += height
-
-
-def _ticks(canvas: _Canvas, ticks: Sequence[Tick], left: float, scale: float) -> None:
-    """Labels below each other's axis. scale: pixels of each unit of their positions."""
-    for at, text, _ in ticks:
-        place = left + at * scale
-        canvas.elements.append(letters(_words(text), place, canvas.y + 12, 11, soft=True, anchor="middle"))
 
 
 def _drawings(parent: ET.Element) -> list[ET.Element]:
@@ -415,6 +407,8 @@ def _grid(canvas: _Canvas, plots: Sequence[Plot]) -> None:
 _LONGEST_NAME: Final = 60
 _SVG, _CSV = "data:image/svg+xml;base64,", "data:text/csv;charset=utf-8;base64,"
 _SAVED: Final = re.compile(rf'<a download="([^"]*)\.(?:svg|csv)" href="({re.escape(_SVG)}|{re.escape(_CSV)})([^"]*)"')
+_MARKED: Final = re.compile(r'<data\b[^>]*\bvalue="([^"]*)"')
+"""The numbers that markup holds."""
 _ENDS: Final = ("", " low", " high")
 
 
@@ -495,13 +489,9 @@ def _rows_of_table(table: TextTable | AnyTable) -> list[list[str]]:
     headings, texts = (table.headings, table.rows) if isinstance(table, TextTable) else table.texts()
     if isinstance(table, Table) and not any(isinstance(text, Markup) for row in texts for text in row):
         found = table.arrow()
-        rows = ([_raw(value) for value in row.values()] for row in found.to_pylist())
+        rows = (["" if x is None or x != x else str(x) for x in row.values()] for row in found.to_pylist())
         return [found.column_names, *rows] if len(found) else []
     return _spread(headings, texts)
-
-
-def _raw(value: object) -> str:
-    return "" if value is None or value != value else str(value)
 
 
 def _rows_of(figure: Figure) -> list[list[str]]:
@@ -514,7 +504,7 @@ def _rows_of(figure: Figure) -> list[list[str]]:
 
 def _spread(headings: Sequence[str], texts: Sequence[Sequence[str]]) -> list[list[str]]:
     """Texts of a table, with a column for each number of a cell: an estimate, its lower and its upper end."""
-    numbers = [[_values(cell) for cell in row] for row in texts]
+    numbers = [[_MARKED.findall(cell) if isinstance(cell, Markup) else [] for cell in row] for row in texts]
     widths = [max((len(row[at]) for row in numbers), default=0) for at in range(len(headings))]
     named = [name for text, width in zip(headings, widths, strict=True) for name in _headings(_words(text), width)]
     rows = []
@@ -525,11 +515,6 @@ def _spread(headings: Sequence[str], texts: Sequence[Sequence[str]]) -> list[lis
             cells += (values + [""] * width)[: max(width, 1)]
         rows.append(cells)
     return [named, *rows]
-
-
-def _values(cell: str) -> list[str]:
-    """The numbers that markup holds."""
-    return re.findall(r'<data\b[^>]*\bvalue="([^"]*)"', cell) if isinstance(cell, Markup) else []
 
 
 def _headings(text: str, width: int) -> list[str]:

@@ -170,7 +170,10 @@ def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
     """Title and rows of the strips along one attribute."""
     rows = rows_along(shown.design, name)
     values = shown.decisions[rows]
-    changes = _telling(values, np.where(np.isfinite(values), shown.wrong[rows], np.nan))
+    # Where the answer changes and becomes right or wrong as it does on average; else where the answer changes.
+    changes = _changing(values)
+    both = changes & _changing(np.where(np.isfinite(values), shown.wrong[rows], np.nan))
+    changes = both if both.any() else changes
     subject, combination = np.unravel_index(int(np.argmax(changes)), changes.shape)
     where = (int(subject), int(combination))
     words = spaced(name)
@@ -183,13 +186,6 @@ def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
         (f"{words}: the first subject", rows[0, 0].tolist()),
         (f"{words}: the first subject and setting whose answer changes", rows[where].tolist()),
     ]
-
-
-def _telling(values: Float[np.ndarray, "s c k"], wrong: Float[np.ndarray, "s c k"]) -> Bool[np.ndarray, "s c"]:
-    """Where the answer changes and becomes right or wrong as it does on average; else where the answer changes."""
-    changes = _changing(values)
-    both = changes & _changing(wrong)
-    return both if both.any() else changes
 
 
 def _changing(values: Float[np.ndarray, "s c k"]) -> Bool[np.ndarray, "s c"]:

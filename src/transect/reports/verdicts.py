@@ -482,7 +482,8 @@ def _end(row: ComparedEntry, attribute: int, end: int) -> float:
 def _widest(document: Document, cells: dict[tuple[int, int], int]) -> tuple[int, int, tuple[int, int]]:
     """Where the gap is largest: the attribute that sets the scene, its end, and the other's ends, higher rate first."""
     value = {corner: document.results.rates[place].rate or 0.0 for corner, place in cells.items()}
-    gaps = {(scene, end): _gap(value, scene, end) for scene in (0, 1) for end in (0, 1)}
+    ends = [(scene, end) for scene in (0, 1) for end in (0, 1)]
+    gaps = {(scene, end): value[_corner(scene, end, 1)] - value[_corner(scene, end, 0)] for scene, end in ends}
     scene, first = max(gaps, key=lambda key: abs(gaps[key]))
     return scene, first, (1, 0) if gaps[scene, first] > 0 else (0, 1)
 
@@ -490,10 +491,6 @@ def _widest(document: Document, cells: dict[tuple[int, int], int]) -> tuple[int,
 def _corner(scene: int, end: int, other: int) -> tuple[int, int]:
     """The corner where the attribute that sets the scene is at `end` and the other attribute at `other`."""
     return (end, other) if scene == 0 else (other, end)
-
-
-def _gap(value: dict[tuple[int, int], float], scene: int, end: int) -> float:
-    return value[_corner(scene, end, 1)] - value[_corner(scene, end, 0)]
 
 
 def _side(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tokenize
 import zipfile
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import numpy as np
 
 from transect.errors import BadInput
 from transect.runs import bounds
+from transect.runs.folder import write_atomically
 from transect.texts import words_of
 
 _Arrays = TypeVar("_Arrays", np.ndarray, dict[str, np.ndarray])
@@ -21,6 +23,22 @@ def mapped(path: Path, name: str = "") -> np.ndarray:
     """The array of a .npy file, read where it is used; BadInput for a damaged one, OSError where none is."""
     bounds.check_holes(path)
     return _loaded(name or str(path), lambda: np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def pixels_of(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
+    """The pictures uint8 of a .npy file, as `mapped`; None where it is missing, damaged or of another shape."""
+    try:
+        pixels = mapped(path)
+    except (OSError, BadInput):
+        return None
+    return pixels if pixels.shape == shape and pixels.dtype == np.uint8 else None
+
+
+def write(path: Path, array: np.ndarray) -> None:
+    """Write a .npy file, by `write_atomically`."""
+    content = io.BytesIO()
+    np.save(content, array, allow_pickle=False)
+    write_atomically(path, content.getvalue())
 
 
 def arrays_in(path: Path, name: str = "") -> dict[str, np.ndarray]:

@@ -267,7 +267,9 @@ def _unpacked(array: pa.Array, name: str) -> int:
     if pa.types.is_dictionary(kind):
         return _of_dictionary(array, name)
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
-        return _of_views(array)
+        # The sum of the lengths, which views of 16 bytes begin with; a view may be of bytes that others have too.
+        views = np.frombuffer(array.buffers()[1], np.int32).reshape(-1, 4)[array.offset : array.offset + len(array), 0]
+        return 16 * len(array) + int(views[array.is_valid().to_numpy(zero_copy_only=False)].sum(dtype=np.int64))
     if pa.types.is_struct(kind):
         return sum(_unpacked(part, name) for part in array.flatten())
     if pa.types.is_map(kind):
@@ -288,17 +290,12 @@ def _of_dictionary(array: pa.DictionaryArray, name: str) -> int:
     return int(pc.sum(pc.multiply(lengths, used.field("counts"))).as_py() or 0)
 
 
-def _of_views(array: pa.Array) -> int:
-    """The sum of the lengths, which views of 16 bytes begin with; a view may be of bytes that others have too."""
-    views = np.frombuffer(array.buffers()[1], np.int32).reshape(-1, 4)[array.offset : array.offset + len(array), 0]
-    return 16 * len(array) + int(views[array.is_valid().to_numpy(zero_copy_only=False)].sum(dtype=np.int64))
-
-
 def _worst(file: parquet.ParquetFile, groups: Sequence[int], columns: Sequence[str] | None) -> tuple[int, int, int]:
     """Bytes of values of fixed width; the most that texts can take; the most that the texts of a row can."""
     schema = file.metadata.schema
     leaves = [(place, schema.column(place)) for place in range(file.metadata.num_columns)]
-    wanted = [(place, leaf) for place, leaf in leaves if columns is None or _is_of(leaf.path, columns)]
+    below = None if columns is None else tuple(f"{name}." for name in columns)
+    wanted = [(place, leaf) for place, leaf in leaves if below is None or f"{leaf.path}.".startswith(below)]
     fixed = varying = longest = 0
     for group in groups:
         texts = 0
@@ -311,10 +308,6 @@ def _worst(file: parquet.ParquetFile, groups: Sequence[int], columns: Sequence[s
                 fixed += chunk.num_values * (_WIDTHS.get(leaf.physical_type) or max(1, leaf.length))
         longest = max(longest, texts)
     return fixed, varying, longest
-
-
-def _is_of(path: str, columns: Sequence[str]) -> bool:
-    return any(path == name or path.startswith(f"{name}.") for name in columns)
 
 
 def _chunk(file: parquet.ParquetFile, group: int, place: int) -> parquet.ColumnChunkMetaData:

@@ -61,7 +61,7 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "target"
 
 
-def spec_hash(spec: Mapping[str, object]) -> str:
+def spec_hash(spec: object) -> str:
     """SHA-256 of the canonical JSON of a spec, as 64 hexadecimal digits."""
     return hashlib.sha256(canonical_json(spec).encode()).hexdigest()
 
@@ -357,7 +357,12 @@ def clear_run(folder: Path) -> None:
         for place in layout.beside(folder):
             lock_folder(place).release()  # no live run has it, and none can begin one: it would need the lock above
         for place in reversed(places):
-            _clear_one(place)
+            for name in layout.OWN_FOLDERS:
+                with disk_errors(place / name):
+                    working_folders.discard_folder(place / name)
+            for name in layout.OWN_FILES:
+                with disk_errors(place / name):
+                    working_folders.discard(place / name)
 
 
 def _refuse_to_clear(folder: Path, place: Path) -> None:
@@ -370,15 +375,6 @@ def _refuse_to_clear(folder: Path, place: Path) -> None:
         raise RunFolderError(
             f"{place / kept[0]}: --overwrite would delete the images that people rated; choose another --out"
         )
-
-
-def _clear_one(place: Path) -> None:
-    for name in layout.OWN_FOLDERS:
-        with disk_errors(place / name):
-            working_folders.discard_folder(place / name)
-    for name in layout.OWN_FILES:
-        with disk_errors(place / name):
-            working_folders.discard(place / name)
 
 
 _ADVICE: Final = "rerun its command to finish it"

@@ -8,7 +8,6 @@ answers are the scale. RUN/judge_agreement.json holds the agreement of a judge.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -19,7 +18,7 @@ import pyarrow as pa
 
 from transect.errors import BadInput
 from transect.records import Attribute
-from transect.runs.folder import canonical_json, write_json
+from transect.runs.folder import write_json
 from transect.runs.json_records import loads, plain, record_in, record_of
 from transect.texts import words_of
 
@@ -190,11 +189,6 @@ class JudgeAgreement:
     """All judged codes of one run that people coded."""
 
     codes: tuple[CodeAgreement, ...]
-
-
-def digest_of_judge(judge: Mapping[str, object]) -> str:
-    """SHA-256 of a judge's description."""
-    return hashlib.sha256(canonical_json(judge).encode()).hexdigest()
 
 
 def write_agreement(folder: Path, found: JudgeAgreement) -> Path:

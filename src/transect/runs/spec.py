@@ -6,7 +6,7 @@ and written again has the same hash.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
@@ -124,11 +124,6 @@ class GeneratorDescription:
     def starts_from_photographs(self) -> bool:
         """Whether images are edits of photographs: by a camera's settings, a diffusion pipeline or an inversion."""
         return self.edits_photographs or bool(self.facts.get("source")) or bool(self.photographs)
-
-    @property
-    def label_levels(self) -> Mapping[str, Sequence[str]]:
-        """By label of the edited photographs that has levels: their names."""
-        return self.facts.get("labels") or {}
 
     @property
     def steps(self) -> StepSize | None:

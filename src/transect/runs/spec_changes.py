@@ -165,15 +165,11 @@ def _name(path: str, spec: Mapping[str, object]) -> str:
         return "--pairs" if ".matched" in path else _PAIRS
     if place := _TARGET.fullmatch(path):
         key = place[2].split(".")[0]
-        target = _target(spec, int(place[1]))
+        targets, number = spec.get("targets"), int(place[1])
+        entry = targets[number] if isinstance(targets, list) and number < len(targets) else None
+        target = str(entry.get("name", number + 1)) if isinstance(entry, Mapping) else str(number + 1)
         return _OF_TARGET[key].format(target) if key in _OF_TARGET else f"{place[2]} of target {target}"
     return path.replace("_", " ").replace(".", ": ")
-
-
-def _target(spec: Mapping[str, object], place: int) -> str:
-    targets = spec.get("targets")
-    entry = targets[place] if isinstance(targets, list) and place < len(targets) else None
-    return str(entry.get("name", place + 1)) if isinstance(entry, Mapping) else str(place + 1)
 
 
 def _tables(value: object) -> bool:

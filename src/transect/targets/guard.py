@@ -140,7 +140,11 @@ def reason_of(error: BaseException) -> str:
     words = words_of(error, _LONGEST_LINE)
     if not isinstance(error, TransectError):
         if os.environ.get("TRANSECT_DEBUG"):
-            _traced(error)
+            # Print where an error was raised, as --debug asks; once for each place, since others count alike.
+            trace = "".join(traceback.format_exception(error))
+            if trace not in _traces:
+                _traces.add(trace)
+                say(trace, error=True, end="")
         name = type(error).__name__
         words = f"raised {name}" if words == name else f"raised {name}: {words}"
         if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
@@ -149,14 +153,6 @@ def reason_of(error: BaseException) -> str:
 
 
 _traces: Final[set[str]] = set()
-
-
-def _traced(error: BaseException) -> None:
-    """Print where an error was raised, as --debug asks; once for each place, since others count alike."""
-    trace = "".join(traceback.format_exception(error))
-    if trace not in _traces:
-        _traces.add(trace)
-        say(trace, error=True, end="")
 
 
 def short(text: str) -> str:

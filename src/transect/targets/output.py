@@ -238,7 +238,10 @@ def row_fault(answer: Predictions, row: int) -> str:
     """Why one image of a sound answer has no valid one: the target's own reason, or what is wrong with its numbers."""
     if answer.failures[row]:
         return answer.failures[row]
-    fault = score_fault(_known_scores(answer, row), answer.task)
+    # The scores of an image; of texts that a judge was to code without those that it did not give, which are NaN.
+    scores, said = answer.scores[row], () if answer.said is None else answer.said[row]
+    judged = answer.task is Task.MULTILABEL and any(one.judged for one in said)
+    fault = score_fault(np.asarray(scores[~np.isnan(scores)] if judged else scores), answer.task)
     return fault or (box_fault(answer.boxes[row]) if answer.boxes is not None else "")
 
 
@@ -259,13 +262,6 @@ def score_fault(scores: Float[np.ndarray, " k"], task: Task) -> str:
     return ""
 
 
-def _known_scores(answer: Predictions, row: int) -> Float[np.ndarray, " k"]:
-    """The scores of an image; of texts that a judge was to code without those that it did not give, which are NaN."""
-    scores, said = answer.scores[row], () if answer.said is None else answer.said[row]
-    judged = answer.task is Task.MULTILABEL and any(one.judged for one in said)
-    return np.asarray(scores[~np.isnan(scores)] if judged else scores)
-
-
 def box_fault(boxes: object) -> str:
     """What is wrong with the boxes [m, 5] of one image, "" if nothing."""
     if not isinstance(boxes, np.ndarray) or boxes.ndim != 2 or boxes.shape[1] != 5 or boxes.dtype.kind != "f":
@@ -280,7 +276,8 @@ def box_fault(boxes: object) -> str:
 def _score_matrix_fault(answer: Predictions, n: int) -> str:
     scores = answer.scores
     if not isinstance(scores, np.ndarray) or scores.dtype.kind != "f":
-        return f"wrong type: expected scores as an array of floats, got {_kind(scores)}"
+        got = f"{scores.dtype} array" if isinstance(scores, np.ndarray) else type(scores).__name__
+        return f"wrong type: expected scores as an array of floats, got {got}"
     if scores.ndim != 2 or scores.shape[1] == 0:
         return "wrong shape: expected scores [n, k]"
     if len(scores) != n:
@@ -300,7 +297,3 @@ def _companion_fault(answer: Predictions, n: int) -> str:
     if answer.said is not None and len(answer.said) != n:
         return "wrong count: expected one spoken answer per image"
     return ""
-
-
-def _kind(value: object) -> str:
-    return f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__

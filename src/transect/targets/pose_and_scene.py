@@ -121,7 +121,8 @@ def light(pixels: UInt8[np.ndarray, "h w 3"], face: Float[np.ndarray, " 4"]) -> 
     and the exposure. side_light: log2 of the right half's luminance over the left's, as the viewer sees them: + for
     light from the viewer's right, as FaceWorld's light_azimuth.
     """
-    inside, right = _ellipse(pixels.shape[:2], face, 0.42, 0.45, 0.02), _columns(pixels) > (face[0] + face[2]) / 2
+    inside = _ellipse(pixels.shape[:2], face, 0.42, 0.45, 0.02)
+    right = np.arange(pixels.shape[1])[None] + 0.5 > (face[0] + face[2]) / 2
     halves = [linear_luminance(pixels[inside & half]) for half in (~right, right)]
     if min(map(len, halves)) < _FEWEST or not all(half.any() for half in halves):
         return {}
@@ -173,7 +174,3 @@ def _ellipse(
     x = (columns + 0.5 - (face[0] + face[2]) / 2) / (half_width * width)
     y = (rows + 0.5 - (face[1] + face[3]) / 2 - lower * height) / (half_height * height)
     return np.asarray(x**2 + y**2 <= 1)
-
-
-def _columns(pixels: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "1 w"]:
-    return np.arange(pixels.shape[1])[None] + 0.5

@@ -86,7 +86,9 @@ def _parts(obj: Any) -> list[bytes]:
         cells = [_value(cell.cell_contents) for cell in obj.__closure__ or ()]
         return [_source(obj), *_code(code), *cells, _value(obj.__defaults__), _value(obj.__kwdefaults__)]
     kind = obj if inspect.isclass(obj) else type(obj)
-    return [_source(kind), *_methods(kind), *_state(obj)]
+    codes = [getattr(value, "__code__", None) for value in vars(kind).values()]
+    methods = [text for each in codes if isinstance(each, CodeType) for text in _code(each)]
+    return [_source(kind), *methods, *_state(obj)]
 
 
 def _source(obj: object) -> bytes:
@@ -96,11 +98,6 @@ def _source(obj: object) -> bytes:
     if module is None or module.__name__ == "__main__" or not file or not Path(file).is_file():
         return b""
     return Path(file).read_bytes()
-
-
-def _methods(kind: type) -> list[bytes]:
-    codes = [getattr(value, "__code__", None) for value in vars(kind).values()]
-    return [text for code in codes if isinstance(code, CodeType) for text in _code(code)]
 
 
 def _code(code: CodeType) -> list[bytes]:

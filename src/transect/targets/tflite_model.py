@@ -45,7 +45,9 @@ def load(argument: str, options: Options) -> ModelTarget:
         network.invoke()
         return [np.array(network.get_tensor(places[each])) for each in names]
 
-    facts = {"library": _version(), "file": path.name, "sha256": model_files.sha256(path)}
+    from importlib.metadata import version
+
+    facts = {"library": f"LiteRT {version('ai-edge-litert')}", "file": path.name, "sha256": model_files.sha256(path)}
     found = Network(path, [_tensor(each) for each in inputs], [_tensor(each) for each in outputs], {}, run, facts)
     return as_model(found, KIND.shown(argument), options, unit_boxes=True)
 
@@ -64,9 +66,3 @@ def _opened(path: Path) -> Any:
 def _tensor(each: Any) -> Tensor:
     scale, zero = each["quantization"]
     return Tensor(each["name"], np.dtype(each["dtype"]).name, tuple(map(int, each["shape"])), scale or 1.0, zero)
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return f"LiteRT {version('ai-edge-litert')}"

@@ -104,7 +104,11 @@ def _network(name: str, tensors: Mapping[str, Any], config: Mapping[str, Any], p
     given = {"pretrained_cfg_overlay": dict(overlay)} if isinstance(overlay, Mapping) else {}
     try:
         plain = timm.create_model(name, pretrained=False, **given)
-        classes = _outputs(plain, tensors)
+        # How many classes the weights have; 0 without a head.
+        heads = plain.pretrained_cfg.get("classifier") or ()
+        first = next(iter((heads,) if isinstance(heads, str) else heads), "")
+        weight = tensors.get(f"{first}.weight")
+        classes = 0 if weight is None else int(weight.shape[0])
         network = timm.create_model(name, pretrained=False, num_classes=classes, **given)
         settings = timm.data.resolve_data_config({}, model=network)
     except Exception as error:  # the library raises many kinds
@@ -112,14 +116,6 @@ def _network(name: str, tensors: Mapping[str, Any], config: Mapping[str, Any], p
     check_weights(tensors, network.state_dict(), str(path), finite=False)
     network.load_state_dict(tensors)
     return network, preprocess_of(settings)
-
-
-def _outputs(network: Any, tensors: Mapping[str, Any]) -> int:
-    """How many classes the weights have; 0 without a head."""
-    heads = network.pretrained_cfg.get("classifier") or ()
-    first = next(iter((heads,) if isinstance(heads, str) else heads), "")
-    weight = tensors.get(f"{first}.weight")
-    return 0 if weight is None else int(weight.shape[0])
 
 
 def _classes(network: Any, config: Mapping[str, Any], options: Options) -> tuple[str, ...]:

@@ -54,13 +54,15 @@ def load(argument: str, options: Options) -> ModelTarget:
     name, device = KIND.shown(argument), options.device
     if not at and argument.endswith(_SCRIPT_SUFFIXES):
         path = model_files.check_readable(Path(argument))
-        return of_module(_torch_script(path), name, options, device, _file_facts(path))
+        facts = {"file": path.name, "sha256": model_files.sha256(path)}
+        return of_module(_torch_script(path), name, options, device, facts)
     module = _instance(import_object(source if at else argument), argument)
     if not at:
         return of_module(module, name, options, device, {"code_sha256": fingerprint(module)})
     path = model_files.check_readable(Path(weights))
     _fit(module, read_weights(path, pytorch=True), path)
-    return of_module(module, name, options, device, {**_file_facts(path), "code_sha256": fingerprint(module)})
+    facts = {"file": path.name, "sha256": model_files.sha256(path), "code_sha256": fingerprint(module)}
+    return of_module(module, name, options, device, facts)
 
 
 def of_module(
@@ -126,7 +128,3 @@ def _fit(module: torch.nn.Module, state: dict[str, torch.Tensor], path: Path) ->
         state = {key.removeprefix("module."): value for key, value in state.items()}
     check_weights(state, module.state_dict(), str(path), finite=False)
     module.load_state_dict(state)
-
-
-def _file_facts(path: Path) -> dict[str, object]:
-    return {"file": path.name, "sha256": model_files.sha256(path)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import re
 from collections.abc import Sequence, Sized
@@ -18,7 +17,7 @@ from jaxtyping import Float, Int, UInt8
 from transect.errors import BadInput, RunFolderError, UnknownName
 from transect.records import Attribute, Images, Kind, Latents
 from transect.runs import array_files
-from transect.runs.folder import disk_errors, spec_hash, write_atomically
+from transect.runs.folder import disk_errors, spec_hash
 from transect.runs.parts import Progress
 
 PER_PART = 500
@@ -95,30 +94,21 @@ class Pictures:
             for start in range(0, self.count, PER_PART):
                 rows = np.arange(start, min(start + PER_PART, self.count))
                 file = self.folder / f"pictures-{self._key}-{start // PER_PART:05d}-{len(rows)}.npy"
-                part = self._read(file, len(rows))
+                shape = (len(rows), self.size, self.size, 3)
+                part = array_files.pixels_of(file, shape)
                 if part is None:
-                    self._render(rows, file)
-                    part = self._read(file, len(rows))
+                    array_files.write(file, self.source.render(self.source.sample(rows)).pixels)
+                    part = array_files.pixels_of(file, shape)
                 if part is None:
                     raise RunFolderError(f"{file} is damaged; check the disk")
                 parts.append(part)
                 progress.advance(len(rows))
         return parts
 
-    def _read(self, file: Path, count: int) -> UInt8[np.ndarray, "p h w 3"] | None:
-        """A part of the folder; None where it is missing or damaged."""
-        try:
-            pixels = array_files.mapped(file)
-        except (OSError, BadInput):
-            return None
-        sound = pixels.shape == (count, self.size, self.size, 3) and pixels.dtype == np.uint8
-        return pixels if sound else None
 
-    def _render(self, rows: Int[np.ndarray, " p"], file: Path) -> None:
-        pixels = self.source.render(self.source.sample(rows)).pixels
-        content = io.BytesIO()
-        np.save(content, pixels, allow_pickle=False)
-        write_atomically(file, content.getvalue())
+def chance(*key: int) -> np.random.Generator:
+    """The generator of a seed and further numbers, such as an epoch's."""
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(key)))
 
 
 def open_source(text: str, size: int, population: str = "balanced") -> Source:

@@ -85,10 +85,13 @@ def _concluded(
     family: int,
     shown: Collection[int],
 ) -> Conclusion:
-    lead = _lead(places, rows, shown)
+    # The largest significant difference, else the largest.
+    size = [abs(row.estimate) if math.isfinite(row.estimate) else -1.0 for row in rows]
+    lead = min(places, key=lambda place: (place not in shown, -size[place]))
     row, measured = rows[lead], found[lead]
     margin = margin_of(margins, row.outcome, row.unit)
-    least, most = _outermost(measured.others)
+    ends = [other.cautious(EQUIVALENCE) for other in measured.others] or [(math.nan, math.nan)]
+    least, most = float(np.min([low for low, _ in ends])), float(np.max([high for _, high in ends]))
     directed = measured.smaller_is_better
     signs = {rows[place].estimate > 0 for place in places if place in shown}
     smaller_is_better = directed and len(signs) < 2  # better at one level and worse at another: differs
@@ -102,17 +105,6 @@ def _concluded(
         CONFIDENCE, least, most, margin, bool(most < margin) if directed else None, needed,
         subjects_to_confirm=confirming,
     )  # fmt: skip
-
-
-def _lead(places: Sequence[int], rows: Sequence[Row], shown: Collection[int]) -> int:
-    """The largest significant difference, else the largest."""
-    size = [abs(row.estimate) if math.isfinite(row.estimate) else -1.0 for row in rows]
-    return min(places, key=lambda place: (place not in shown, -size[place]))
-
-
-def _outermost(others: Sequence[Quantity]) -> tuple[float, float]:
-    ends = [other.cautious(EQUIVALENCE) for other in others] or [(math.nan, math.nan)]
-    return float(np.min([low for low, _ in ends])), float(np.max([high for _, high in ends]))
 
 
 def _confirming(row: Row, margin: float, family: int) -> int | None:

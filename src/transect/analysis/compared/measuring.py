@@ -33,7 +33,7 @@ from transect.effects.paired_models import Gap, Quantity
 from transect.effects.preferences import PREFERRED
 from transect.errors import BadInput, UnknownName
 from transect.reports.wording import short_name
-from transect.runs.human_answers import digest_of_judge
+from transect.runs.folder import spec_hash
 from transect.runs.spec import PairsEntry, TargetEntry
 
 OWN_SPACES: Final = (
@@ -60,7 +60,7 @@ class Model(Generic[_Entry]):
         """What tells the question in words, and its judge, from others; "" where it was asked none."""
         facts = self.studies[0][1].description.facts if self.studies else {}
         judge = facts.get("judge")
-        return " ".join(filter(None, [str(facts.get("question_sha256", "")), digest_of_judge(judge) if judge else ""]))
+        return " ".join(filter(None, [str(facts.get("question_sha256", "")), spec_hash(judge) if judge else ""]))
 
 
 @final
@@ -336,7 +336,8 @@ def _between_levels(pair: PairedOutcome) -> Iterator[Measured]:
         gap = partial(_gap_between, pair, first, second, axis, who)
         rows = [each for each in tested if (each.attribute, each.kind) == (name, "contrast")]
         chosen = [(each.name, gap((levels.index(each.origin), levels.index(each.to)))) for each in rows]
-        pairs = [gap(ends) for ends in itertools.combinations(range(len(levels)), 2)] if _judged(pair, name) else []
+        judged = name != pair.truth_attribute
+        pairs = [gap(ends) for ends in itertools.combinations(range(len(levels)), 2)] if judged else []
         yield from _gaps(pair, name, chosen, pairs)
 
 
@@ -386,13 +387,8 @@ def _gaps(
     for name, gap in found:
         words = name.partition(": ")[2]
         yield _measured(pair, "effect", attribute, words, gap.difference, (), directed=False)
-        if _judged(pair, attribute):
+        if attribute != pair.truth_attribute:  # a gap on what the target should react to is no bias
             yield _measured(pair, "gap", attribute, words, gap, pairs, directed=True)
-
-
-def _judged(pair: PairedOutcome, attribute: str) -> bool:
-    """Whether a gap is a bias: not on the attribute that the target should react to."""
-    return attribute != pair.truth_attribute
 
 
 def compared_preferences(models: Sequence[Model[PairsEntry]]) -> tuple[list[Measured], list[str]]:

@@ -184,13 +184,6 @@ Effects: TypeAlias = Sequence[tuple[str, Contrast]]
 Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
 
 
-def matched_effects(
-    prepared: Prepared, pairs: Rows, experiment: Effects = (), seed: int = 0
-) -> tuple[MatchedOutcome, ...]:
-    """For each outcome the difference within pairs, adjusted, its bounds, and the experiment's effect on it."""
-    return tuple(_judged(_matched(name, prepared, pairs, experiment, seed)) for name in prepared.outcomes)
-
-
 def effects_of_sets(
     prepared: Prepared, groups: Sequence[str], rows: Int[np.ndarray, "sets groups"], seed: int = 0
 ) -> tuple[MatchedOutcome, ...]:
@@ -366,7 +359,7 @@ def _outcomes(request: Request, prepared: Prepared, result: Matched, experiment:
     if result.pairs is None:
         return ()
     pairs = result.pairs.a, result.pairs.b
-    return matched_effects(prepared, pairs, experiment, seed=request.seed)
+    return tuple(_judged(_matched(name, prepared, pairs, experiment, request.seed)) for name in prepared.outcomes)
 
 
 def _equal_images(request: Request, result: Matched) -> list[str]:

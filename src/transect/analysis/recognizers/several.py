@@ -146,7 +146,8 @@ def compared(results: Mapping[str, RecognitionNumbers]) -> RecognizersNumbers:
     paired: list[GapComparison] = []
     for sample in first.samples:
         measured = {name: _distances_on(result, sample, rows) for name, result in results.items()}
-        expected = _gap_names(results, sample)
+        own = [each.name for result in results.values() for each in result.samples[sample].differences]
+        expected = list(dict.fromkeys(own))
         gaps += _gaps(measured, sample, expected)
         paired += compared_with_first(measured, sample, expected)
     lost = {name: int((~result.benchmark.usable).sum()) for name, result in results.items()}
@@ -177,12 +178,6 @@ def _same(first: RecognitionNumbers, other: RecognitionNumbers) -> bool:
 def _rows(benchmark: Benchmark, sample: str) -> Int[np.ndarray, " m"]:
     rows = benchmark.samples[sample]
     return np.arange(len(benchmark.people)) if rows is None else rows
-
-
-def _gap_names(results: Mapping[str, RecognitionNumbers], sample: str) -> list[str]:
-    """Every gap that a recognizer has by itself in a sample, each once."""
-    own = [each.name for result in results.values() for each in result.samples[sample].differences]
-    return list(dict.fromkeys(own))
 
 
 def _distances_on(result: RecognitionNumbers, sample: str, rows: Bool[np.ndarray, " n"]) -> GroupDistances:

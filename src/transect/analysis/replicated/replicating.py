@@ -370,7 +370,11 @@ def combining_combined(
     rendered, photographed = (dict(_contrasts(run)) for run in runs)
     made, notes = [], []
     for finding in numbers.findings:
-        pair = _pair(finding, rendered, photographed)
+        # The finding's contrast in both runs; None where they have not the same.
+        about = (finding.digest, finding.attribute, finding.outcome)
+        shared = [key for key in rendered if key[:3] == about and key in photographed]
+        chosen = next((key for key in shared if rendered[key].labels == finding.levels), None)
+        pair = None if chosen is None or finding.scaled else (rendered[chosen], photographed[chosen])
         if pair is None:
             notes.append(f"{conclusions.about(finding)} is not combined: the two runs have different levels")
         else:
@@ -432,16 +436,6 @@ def _levels(attribute: Attribute, contrast: Contrast, labels: str) -> str:
     if attribute.kind == "binary":
         return ""
     return labels if attribute.discrete else f"{contrast.origin:g} to {contrast.to:g}"
-
-
-def _pair(
-    finding: Finding, rendered: dict[_Key, SubjectEffects], photographed: dict[_Key, SubjectEffects]
-) -> tuple[SubjectEffects, SubjectEffects] | None:
-    """The finding's contrast in both runs; None where they have not the same."""
-    about = (finding.digest, finding.attribute, finding.outcome)
-    shared = [key for key in rendered if key[:3] == about and key in photographed]
-    chosen = next((key for key in shared if rendered[key].labels == finding.levels), None)
-    return None if chosen is None or finding.scaled else (rendered[chosen], photographed[chosen])
 
 
 def _combine(finding: Finding, rendered: SubjectEffects, photographed: SubjectEffects) -> tuple[Combined, list[str]]:

@@ -495,14 +495,11 @@ def without_empty(section: Section) -> Section:
     return replace(section, figures=kept, text=[*section.text, *note])
 
 
-def _known(point: Point) -> bool:
-    return point.value is not None and math.isfinite(point.value)
-
-
 def _drawn(figure: Figure) -> Figure:
     panels = []
     for panel in figure.panels:
-        series = [replace(one, points=[point for point in one.points if _known(point)]) for one in panel.series]
+        known = [[p for p in one.points if p.value is not None and math.isfinite(p.value)] for one in panel.series]
+        series = [replace(one, points=points) for one, points in zip(panel.series, known, strict=True)]
         if shown := [one for one in series if one.points]:
             panels.append(replace(panel, series=shown))
     return replace(figure, panels=panels)

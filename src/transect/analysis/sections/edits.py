@@ -169,7 +169,7 @@ def run_sections(about: RunFindings) -> list[Section]:
     failed = np.zeros(int(rows.sum()), dtype=np.bool_)
     for name in (name for name in edits.column_names if name.startswith("fails.")):
         failed |= edits[name].to_numpy(zero_copy_only=False)[rows]
-    names = run.spec.generator.label_levels
+    names = run.spec.generator.facts.get("labels") or {}
     labels = {name: column for name, column in run.true.items() if name in names and name != SUBJECT}
     groups, answers = groups_of(labels, names), about.findings.answers
     found = edit_failures_section(run.spec.name, run.design, run.attributes, failed, run.people, groups, answers)

@@ -14,10 +14,9 @@ from transect.analysis.finished_run import TargetOutcomes
 from transect.analysis.sections.answers import table, with_ends, words
 from transect.analysis.sections.places import RunFindings, placed
 from transect.annotation.agreement.image_validation import SOURCE
-from transect.ratings.gates import RatedStudy, Required, entries_of, stored
+from transect.ratings.gates import RatedStudy, entries_of, stored
 from transect.records import Effect
 from transect.reports.records import Section, Table
-from transect.runs.spec import GeneratorDescription
 from transect.runs.wording import counted
 
 _TEXT: Final = (
@@ -89,11 +88,6 @@ def run_gate_section(about: RunFindings) -> Section | None:
     return gate_section(spec.name, entries, spec.design.levels, required.sha256, reasons)
 
 
-def required_section(required: Required, name: str, generator: GeneratorDescription) -> Section:
-    """The section on gates that were required before the run, so that no image is left out."""
-    return gate_section(name, entries_of(required, generator), {}, required.sha256, [])
-
-
 _GATES: Final = {
     "images": ("images judged, at least", "images"),
     "differing": ("seen as a different condition, at most", "conditions"),
@@ -141,15 +135,12 @@ def _limits(entries: Sequence[RatedStudy]) -> list[list[object]]:
     """Each gate of each validation; those of several studies may have other limits."""
     rows: list[list[object]] = []
     for entry in entries:
+        met = {} if entry.equal_quality else {"equal quality": "not tested: nothing varied"}
         rows += [
-            [text, entry.gates.get(name), entry.failures.get(failure) or _met(failure, entry)]
+            [text, entry.gates.get(name), entry.failures.get(failure) or met.get(failure, "met")]
             for name, (text, failure) in _GATES.items()
         ]
     return [list(row) for row in dict.fromkeys(tuple(row) for row in rows)]
-
-
-def _met(gate: str, entry: RatedStudy) -> str:
-    return "not tested: nothing varied" if gate == "equal quality" and not entry.equal_quality else "met"
 
 
 def _conditions(entries: Sequence[RatedStudy], levels: Mapping[str, Sequence[float]]) -> list[list[object]]:

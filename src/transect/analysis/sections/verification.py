@@ -165,7 +165,8 @@ def _set_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
     axis = list(answers.design.levels).index(group)
     place = np.unravel_index(answers.cells, answers.design.shape)[axis]
     attribute, levels = answers.attributes[group], answers.design.levels[group]
-    shares = [_shares(answers, verified, mask & (place == k)) for k in range(len(levels))]
+    seen = [np.where(mask & (place == k), verified.non_match, np.nan) for k in range(len(levels))]
+    shares = [known_means(answers.grid(each), axis=1) for each in seen]
     rows = []
     for k, level in enumerate(levels):
         rate = _non_matches(answers.subjects, verified, mask & (place == k))[:4]
@@ -183,11 +184,6 @@ def _set_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n
             }
         rows.append(row)
     return rows
-
-
-def _shares(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " subjects"]:
-    """Each subject's share of non-matches among some of its images; NaN without one."""
-    return known_means(answers.grid(np.where(mask, verified.non_match, np.nan)), axis=1)
 
 
 def _own_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n"], group: str) -> list[_Row]:

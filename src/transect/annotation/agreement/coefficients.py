@@ -296,17 +296,13 @@ def krippendorff_alpha(ratings: ArrayLike, metric: Metric = "ordinal", *, subjec
         reason = "all answers are equal" if len(table) else "no unit has two answers"
         return Alpha(np.nan, np.nan, np.nan, *size, reason)
     counts = answer_counts(table, levels)
-    value = _alpha(counts, levels, metric)
-    if people < 2:
-        return Alpha(value, np.nan, np.nan, *size, ONE_SUBJECT)
-    return Alpha(value, *alpha_interval(counts, levels, metric, subject), *size)
-
-
-def _alpha(counts: Float[np.ndarray, "units k"], levels: Float[np.ndarray, " k"], metric: Metric) -> float:
     totals = counts.sum(axis=0)
     apart = distances(totals, levels, metric)
     observed = float((coincidences(counts).sum(axis=0) * apart).sum())
-    return float(1 - observed * (totals.sum() - 1) / float(totals @ apart @ totals))
+    value = float(1 - observed * (totals.sum() - 1) / float(totals @ apart @ totals))
+    if people < 2:
+        return Alpha(value, np.nan, np.nan, *size, ONE_SUBJECT)
+    return Alpha(value, *alpha_interval(counts, levels, metric, subject), *size)
 
 
 @final

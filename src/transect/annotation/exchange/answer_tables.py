@@ -59,11 +59,6 @@ def read_answers(
     return rows, called
 
 
-def is_answers(table: pa.Table) -> bool:
-    """Whether a table has a row for each answer, and not a column for each question."""
-    return {"id", "question", "rater", "value"} <= {*table.column_names}
-
-
 def by_rater(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """A row per image and rater, and a column per question about one image, with the values of answers.
 

@@ -20,7 +20,7 @@ import html
 import io
 import json
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -103,17 +103,13 @@ def _batch_row(project: Project, item: Item, address: Callable[[str, str], str])
         "image_url": address(item.study, left),
         "second_url": address(item.study, right) if right else "",
         "text": question.text,
-        "choices": _json(question.names),
+        "choices": json.dumps(question.names, ensure_ascii=False),
         "cannot_tell": CANNOT_TELL if question.skip else "",
         "follow_up": follow.text if follow else "",
-        "follow_up_choices": _json(question.details),
+        "follow_up_choices": json.dumps(question.details, ensure_ascii=False),
     }
     key = {"study": item.study, "id": item.first, "second": item.second, "question": item.question}
     return {**key, "flipped": str(int(flipped)), **{name: html.escape(value) for name, value in shown.items()}}
-
-
-def _json(value: Sequence[str]) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, object]:

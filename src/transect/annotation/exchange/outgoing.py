@@ -116,7 +116,13 @@ def write(project: Project, kind: str, out: Path, scale: str, image_url: str) ->
     if kind in ("answers", "ratings"):
         return _table(project, kind, out, scale)
     if kind == "pairs":
-        return _pairs(project, out)
+        # The pairs of an inversion and its photographs, as `annotate same-person` reads them: first, second, kind.
+        rows = [{"study": study, **pair._asdict()} for study, pair in project.pictures.pairs]
+        if not rows:
+            raise BadInput("--format pairs applies to an inversion served with --photographs")
+        table = pa.Table.from_pylist(rows)
+        write_atomically(out, csv_of(table.drop_columns(["study"]) if not any(table["study"].to_pylist()) else table))
+        return {"out": str(out), "rows": len(rows)}
     makers = {"mturk": mturk, "ground-truth": ground_truth, "label-studio": label_studio}
     return makers[kind](project, out, image_url)
 
@@ -132,13 +138,3 @@ def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, obje
     if kind == "ratings" and out.suffix.lower() == ".csv":
         summary["only_in_parquet"] = "attributes, scales and levels of questions, who could not tell, who was shut out"
     return summary
-
-
-def _pairs(project: Project, out: Path) -> dict[str, object]:
-    """The pairs of an inversion and its photographs, as `annotate same-person` reads them: first, second, kind."""
-    rows = [{"study": study, **pair._asdict()} for study, pair in project.pictures.pairs]
-    if not rows:
-        raise BadInput("--format pairs applies to an inversion served with --photographs")
-    table = pa.Table.from_pylist(rows)
-    write_atomically(out, csv_of(table.drop_columns(["study"]) if not any(table["study"].to_pylist()) else table))
-    return {"out": str(out), "rows": len(rows)}

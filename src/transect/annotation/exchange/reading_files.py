@@ -144,9 +144,10 @@ def _ground_truth(path: Path, project: Project) -> Iterator[Incoming]:
                 f"{where}: expected an answer with its worker, as transect annotate export writes it, got a label "
                 "merged from several; import the workers' own answers as a table (--format answers)"
             )
+        worker = metadata["worker-id"]  # the rater's number where we exported it
+        rater = worker if isinstance(worker, str) and worker.startswith(_OURS) else _worker(worker, key, where)
         said = _Said(
-            where, name, row.get("transect-study"), row["transect-id"], "",
-            _rater(metadata["worker-id"], key, where), _text(row[name]), by="place",
+            where, name, row.get("transect-study"), row["transect-id"], "", rater, _text(row[name]), by="place",
             given=metadata.get("creation-date"),
         )  # fmt: skip
         answer = _incoming(said, project.questionnaire)
@@ -242,11 +243,6 @@ def _text(value: object) -> str:
 
 def _choice(text: str) -> str | None:
     return None if text == CANNOT_TELL else text
-
-
-def _rater(rater: object, key: bytes, where: str) -> str:
-    """The rater's number where we exported it, else that of a worker."""
-    return rater if isinstance(rater, str) and rater.startswith(_OURS) else _worker(rater, key, where)
 
 
 def _worker(worker: object, key: bytes, where: str) -> str:

@@ -39,7 +39,8 @@ class Buckets:
     def take(self, key: str, now: float) -> bool:
         """Whether one more is allowed, which is then counted."""
         with self._lock:
-            level = self._level(key, now)
+            level, before = self._levels.get(key, (float(self.burst), now))
+            level = min(float(self.burst), level + max(now - before, 0.0) * self.rate)
             self._levels[key] = (level - 1 if level >= 1 else level, now)
             self._levels.move_to_end(key)
             while len(self._levels) > self._most:
@@ -52,10 +53,6 @@ class Buckets:
             if key in self._levels:
                 level, before = self._levels[key]
                 self._levels[key] = (min(float(self.burst), level + 1), before)
-
-    def _level(self, key: str, now: float) -> float:
-        level, before = self._levels.get(key, (float(self.burst), now))
-        return min(float(self.burst), level + max(now - before, 0.0) * self.rate)
 
 
 LARGEST_BODY: Final = 16 * 1024
@@ -123,9 +120,10 @@ class Guard:
         await self._checked({**scope, "client": self._client(scope)}, _in_time(receive), dressed)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        length = Headers(scope=scope).get("content-length", "")
         if scope["method"] not in _SAFE and not _same_origin(Headers(scope=scope), self._public):
             await PlainTextResponse("the request comes from a different site", 403)(scope, receive, send)
-        elif _is_large(Headers(scope=scope).get("content-length", "")):
+        elif length.isdigit() and (len(length) > 9 or int(length) > LARGEST_BODY):
             await PlainTextResponse("the request is too large", 413)(scope, receive, send)  # before a handler acts
         elif not self._has_room(HTTPConnection(scope)):
             reply = PlainTextResponse("too many requests: wait a moment", 429, {"retry-after": "2"})
@@ -146,10 +144,6 @@ class Guard:
         said = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
         named = network_of(said.rpartition(",")[2].strip())
         return (named, 0) if self._public and named and is_loopback(address) else (network_of(address) or address, port)
-
-
-def _is_large(length: str) -> bool:
-    return length.isdigit() and (len(length) > 9 or int(length) > LARGEST_BODY)
 
 
 def network_of(address: str) -> str:

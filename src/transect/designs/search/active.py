@@ -229,17 +229,14 @@ class ActiveSearch:
 
     def suggest(self, history: History, n: int) -> Suggestions:
         """Follow-ups first, as many as are earned and promising; then the next points of the exploration."""
-        chosen = self.follow_ups(history, self._earned(history, n))
-        start = int(history.explored.sum())
-        even = sobol_points(history.dimensions, self.seed, start, start + n - len(chosen))
-        return Suggestions(np.concatenate([chosen, even]), np.arange(n) >= len(chosen))
-
-    def _earned(self, history: History, n: int) -> int:
         by_exploration = float((history.failed & history.explored).sum())
         by_following = float((history.failed & ~history.explored).sum())
         trusted = FIRST * by_exploration + MORE * by_following
         paid = min(self.earned * by_exploration, trusted, self.most * (len(history) + n))
-        return int(np.clip(paid - (~history.explored).sum(), 0, n))
+        chosen = self.follow_ups(history, int(np.clip(paid - (~history.explored).sum(), 0, n)))
+        start = int(history.explored.sum())
+        even = sobol_points(history.dimensions, self.seed, start, start + n - len(chosen))
+        return Suggestions(np.concatenate([chosen, even]), np.arange(n) >= len(chosen))
 
     def follow_ups(self, history: History, n: int) -> Float[np.ndarray, "m d"]:
         """At most n points near known failures that are likely to fail, each far from every known failure."""

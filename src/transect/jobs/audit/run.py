@@ -17,7 +17,7 @@ from transect.experiment import audit_plan, costs, study, two_images
 from transect.experiment import audit_studies as planned
 from transect.experiment.audit_request import AuditRequest, Levels, with_settings
 from transect.experiment.audit_studies import expanded, model_name, of_two
-from transect.experiment.outcome_choice import outcomes_of
+from transect.experiment.outcome_choice import offered_by
 from transect.experiment.presets import preset, with_preset
 from transect.experiment.study import Study
 from transect.options import named_in_python
@@ -208,7 +208,7 @@ def _check_report(request: AuditRequest, studies: Sequence[study.Study]) -> None
     report_options.parse_bins(
         [text for text in as_names(settings.bins) if text.partition("=")[0] not in seen], observed
     )
-    possible = outcomes_of([target for part in studies for target in part.targets])
+    possible = {name for part in studies for target in part.targets for name in offered_by(target)}
     parse_margins(report_options.listed_margins(settings.margin), {*OUTCOMES, PREFERRED, *possible})
     report_options.check_covariates(as_names(settings.covariates), [*observed, *sorted(rated)])
     report_options.check_thresholds(settings.at_thresholds)

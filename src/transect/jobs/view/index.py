@@ -35,7 +35,9 @@ def _runs_at(folder: Path) -> tuple[dict[str, FinishedRun], dict[str, str]]:
     left_out: dict[str, str] = {}
     held = {record.parent for place in _PLACES for record in folder.glob(f"{place}run.json")}
     for path in sorted(held.difference(beside(folder))):
-        name = _name(folder, path)
+        # What a run is called on the page: the folders that lead to it, without `studies`.
+        parts = [part for part in path.relative_to(folder).parts if part != STUDIES]
+        name = one_line("/".join(parts) or folder.resolve().name)
         try:
             run = FinishedRun(path)
             if not run.finished_parts("images", run.spec.parts):
@@ -50,12 +52,6 @@ def _runs_at(folder: Path) -> tuple[dict[str, FinishedRun], dict[str, str]]:
             f"none with images{said}; give the --out of an audit"
         )
     return found, left_out
-
-
-def _name(folder: Path, run: Path) -> str:
-    """What a run is called on the page: the folders that lead to it, without `studies`."""
-    parts = [part for part in run.relative_to(folder).parts if part != STUDIES]
-    return one_line("/".join(parts) or folder.resolve().name)
 
 
 NOT_ASKED: Final = "not asked yet"

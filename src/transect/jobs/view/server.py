@@ -25,6 +25,7 @@ from transect.jobs.view.index import Index, read_folder
 from transect.jobs.view.selection import Wanted, select
 from transect.reports.sheets import contact_sheet
 from transect.runs.byte_cache import ByteCache
+from transect.runs.folder import parquet_of
 from transect.runs.json_records import dumps
 from transect.runs.pictures import packed, pixels_of_png, png
 from transect.runs.table_inputs import csv_of
@@ -118,16 +119,6 @@ def table_of(index: Index, rows: Int[np.ndarray, " m"]) -> pa.Table:
             ),
         }
     return pa.table(columns)
-
-
-def parquet_of(table: pa.Table) -> bytes:
-    """A table as a Parquet file."""
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
 
 
 def sheet_of(pictures: Pictures, rows: Int[np.ndarray, " m"], labels: list[str]) -> bytes:

@@ -70,7 +70,13 @@ def latex_table(caption: str, label: str, headings: Sequence[str], rows: Sequenc
 
 def latex(results: Results) -> dict[str, str]:
     """effects.tex and rates.tex, for a document that uses booktabs."""
-    return {"effects.tex": _HEAD + _effects(results), "rates.tex": _HEAD + _rates(results)}
+    rows = [[cell(row, results), *rate_cells(row, results)] for row in results.rates if row.order <= 1]
+    headings = ["Images with", "Model", "Outcome", "Rate or mean", f"{level(results)} interval", "Images"]
+    caption = f"Rates by level, shares in per cent: {results.title}."
+    return {
+        "effects.tex": _HEAD + _effects(results),
+        "rates.tex": _HEAD + latex_table(caption, "transect-rates", headings, rows, 3),
+    }
 
 
 _HEAD: Final = "% needs \\usepackage{booktabs}\n"
@@ -82,13 +88,6 @@ def _effects(results: Results) -> str:
     what = "Effects of single attributes" if caused else "Differences between groups"
     caption = f"{what}: {results.title}. {tests(results)}"
     return latex_table(caption, "transect-effects", effect_headings(results), rows, 3)
-
-
-def _rates(results: Results) -> str:
-    rows = [[cell(row, results), *rate_cells(row, results)] for row in results.rates if row.order <= 1]
-    headings = ["Images with", "Model", "Outcome", "Rate or mean", f"{level(results)} interval", "Images"]
-    caption = f"Rates by level, shares in per cent: {results.title}."
-    return latex_table(caption, "transect-rates", headings, rows, 3)
 
 
 _SCALE: Final = 2
@@ -294,7 +293,8 @@ def to_wandb(results: Results, tables: Mapping[str, pa.Table], run: Path, out: P
         logged = wandb.init(project=project, dir=str(out), mode=_mode(), config=settings(results), settings=quiet)
         logged.name = results.title[:_LONGEST]
         logged.summary.update(metrics(results))
-        logged.log({name: wandb.Table(columns=table.column_names, data=_rows(table)) for name, table in tables.items()})
+        rows = {name: [list(row.values()) for row in table.to_pylist()] for name, table in tables.items()}
+        logged.log({name: wandb.Table(columns=tables[name].column_names, data=data) for name, data in rows.items()})
         kept = wandb.Artifact("transect-run", type="audit")
         for path in artifacts(run):
             kept.add_file(str(path))
@@ -314,7 +314,3 @@ def _mode() -> _Mode:
     if mode not in get_args(_Mode):
         raise BadInput(f"WANDB_MODE: expected one of {', '.join(get_args(_Mode))}, got {mode!r}; change or unset it")
     return cast("_Mode", mode)
-
-
-def _rows(table: pa.Table) -> Sequence[Sequence[object]]:
-    return [list(row.values()) for row in table.to_pylist()]

@@ -151,13 +151,8 @@ def cell(row: RateEntry, results: Results) -> str:
     """The levels that a rate is at, as people read them: "glasses on", "light level −4"; "all images" for none."""
     attributes = next(study.attributes for study in results.studies if study.name == row.study)
     labels = {each.name: dict(zip(each.levels, each.labels, strict=True)) for each in attributes}
-    levels = [f"{spaced(name)} {_level(value, labels.get(name, {}))}" for name, value in row.cell.items()]
-    return ", ".join(levels) or "all images"
-
-
-def _level(value: float, labels: Mapping[float, str]) -> str:
-    """The label of a level, with a true minus before numbers."""
-    return _MINUS.sub("−", labels.get(value, f"{value:g}"))
+    levels = {name: labels.get(name, {}).get(value, f"{value:g}") for name, value in row.cell.items()}
+    return ", ".join(f"{spaced(name)} {_MINUS.sub('−', level)}" for name, level in levels.items()) or "all images"
 
 
 _OTHER_KEYS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})

@@ -138,16 +138,13 @@ def _results(results: Results) -> list[str]:
 def _verdicts(rows: Sequence[VerdictEntry]) -> Iterator[str]:
     """Each comparison with its numbers or its reason, differences that were found first, and how many are left out."""
     ordered = sorted(rows, key=lambda row: row.verdict != "found")
-    yield from (row.text or _unjudged(row) for row in ordered[:MOST_FINDINGS])
+    for row in ordered[:MOST_FINDINGS]:
+        about = f"{spaced(row.attribute)}, {row.outcome} of {row.target}"
+        yield row.text or f"{about}: {row.verdict}: {row.reason}."
     counts = Counter(row.verdict for row in ordered[MOST_FINDINGS:])
     if counts:
         kinds = ", ".join(f"{n} {_KINDS.get(kind, kind)}" for kind, n in counts.items())
         yield f"Further comparisons, in the report of the run: {kinds}."
-
-
-def _unjudged(row: VerdictEntry) -> str:
-    """Why nothing is concluded."""
-    return f"{spaced(row.attribute)}, {row.outcome} of {row.target}: {row.verdict}: {row.reason}."
 
 
 def _without(results: Results) -> Iterator[str]:

@@ -454,7 +454,11 @@ def zero_shot(folder: ModelFolder, options: Options, number: int | None = None) 
     itself (logistic; SigLIP alone).
     """
     encoder = dual_encoder(folder, options)
-    templates = _templates(options.templates or (TEMPLATE,), number)
+    templates = options.templates or (TEMPLATE,)
+    if number is not None:
+        if not 1 <= number <= len(templates):
+            raise BadInput(f"template #{number}: expected a number from 1 to {len(templates)}; add --template")
+        templates = (templates[number - 1],)
     task = _task(options, encoder)
     texts = [template.replace(PLACE, label) for template in templates for label in options.labels]
     vectors = encoder.texts(texts)
@@ -482,12 +486,6 @@ def by_template(
     """Scores by template and label, from logits of all texts; alone: logistic, else softmax within a template."""
     shaped = logits.reshape(len(logits), -1, labels)
     return np.asarray(expit(shaped) if alone else softmax(shaped, axis=2))
-
-
-def _templates(templates: tuple[str, ...], number: int | None) -> tuple[str, ...]:
-    if number is not None and not 1 <= number <= len(templates):
-        raise BadInput(f"template #{number}: expected a number from 1 to {len(templates)}; add --template")
-    return templates if number is None else (templates[number - 1],)
 
 
 def _task(options: Options, encoder: DualEncoder) -> Task:

@@ -263,16 +263,16 @@ _stopping = threading.Event()
 _under_way: set[int] = set()
 
 
+def is_stopping() -> bool:
+    """Whether the program is about to end, so that nothing more is asked or waited for."""
+    return _stopping.is_set()
+
+
 def drain() -> None:
     """Let no further call out in this process, and wait for those under way, so that what was paid for is kept."""
     _stopping.set()
     while _under_way:
         time.sleep(0.02)
-
-
-def is_stopping() -> bool:
-    """Whether the program is about to end, so that nothing more is asked or waited for."""
-    return _stopping.is_set()
 
 
 @final
@@ -393,7 +393,10 @@ class Asker:
 
     def keep(self, call: Call, reply: Reply) -> tuple[Reply, bool]:
         """Keep the reply to a call, cleared of secrets; returns it, and whether it is the final one."""
-        reply = self._cleared(reply)
+        # The reply without secrets, which the other side may have sent back.
+        kind = self._secrets.redact_text(reply.content_type)[:200]
+        body = self._secrets.redact_cut(reply.body) if reply.reason else self._secrets.redact(reply.body)
+        reply = Reply(reply.status, kind, body, reply.reason, reply.retry_after)
         fault = self._passing(reply) or reply.status in (*_RETRYABLE, *_SET_UP_WRONG) or 300 <= reply.status < 400
         self.ledger.settle(call, reply, final=not fault, used=self._used(reply))
         return reply, not fault
@@ -469,12 +472,6 @@ class Asker:
             raise
         except Exception as error:  # its text may hold what was sent
             raise CallFailed(f"sending failed ({type(error).__name__})", retryable=False, sent=True) from None
-
-    def _cleared(self, reply: Reply) -> Reply:
-        """The reply without secrets, which the other side may have sent back."""
-        kind = self._secrets.redact_text(reply.content_type)[:200]
-        body = self._secrets.redact_cut(reply.body) if reply.reason else self._secrets.redact(reply.body)
-        return Reply(reply.status, kind, body, reply.reason, reply.retry_after)
 
     def _fault(self, reply: Reply) -> Exception:
         if 300 <= reply.status < 400:

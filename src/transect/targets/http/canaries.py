@@ -148,14 +148,11 @@ def apart(first: Predictions | None, other: Predictions | None) -> float:
 
 
 def _boxes_apart(left: Predictions, other: Predictions) -> float:
-    first, second = (_in_order(each.boxes[0]) for each in (left, other) if each.boxes is not None)
+    boxes = (each.boxes[0] for each in (left, other) if each.boxes is not None)
+    first, second = (each[np.lexsort(each[:, :4].T), :4] for each in boxes)
     if len(first) != len(second):
         return 1.0
     return float(1 - _overlap(first, second).mean()) if len(first) else 0.0
-
-
-def _in_order(boxes: Float[np.ndarray, "m 5"]) -> Float[np.ndarray, "m 4"]:
-    return np.asarray(boxes[np.lexsort(boxes[:, :4].T), :4])
 
 
 def _overlap(a: Float[np.ndarray, "m 4"], b: Float[np.ndarray, "m 4"]) -> Float[np.ndarray, " m"]:

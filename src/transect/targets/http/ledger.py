@@ -224,7 +224,10 @@ class Ledger:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
             try:
                 self._check_ours()
-                self._open()
+                use_write_ahead_log(self._database)
+                self._database.execute("PRAGMA synchronous = FULL")  # a budget holds also after a power cut
+                with self._transaction() as database:
+                    prepare(database, self.path)
             except BaseException:
                 self._database.close()
                 raise
@@ -238,12 +241,6 @@ class Ledger:
                 f"{self.path}: expected a file of answers or a new file, got a different program's database: "
                 "choose another under [answers] file"
             )
-
-    def _open(self) -> None:
-        use_write_ahead_log(self._database)
-        self._database.execute("PRAGMA synchronous = FULL")  # a budget holds also after a power cut
-        with self._transaction() as database:
-            prepare(database, self.path)
 
     def close(self) -> None:
         """Close the file."""

@@ -118,7 +118,9 @@ class Messages:
         values = self._values(pixels, again)
         filled = {key: _fill(value, values) for key, value in self._filled.items()}
         for place in ("headers", "query", "fields"):  # HTTP has only texts there
-            filled[place] = {name: _text(value) for name, value in filled[place].items()}
+            filled[place] = {
+                name: value if isinstance(value, str) else json.dumps(value) for name, value in filled[place].items()
+            }
         headers, body = filled["headers"], {}
         if request.body == "json":
             body = {"json": filled["json"]}
@@ -179,10 +181,6 @@ def encode_as(pixels: Pixels, image_format: str, jpeg_quality: int = 95) -> byte
 def content_type(request: Request) -> str:
     """The media type of the encoded image."""
     return "application/octet-stream" if request.image_format == "rgb" else f"image/{request.image_format}"
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _fill(template: object, values: Mapping[str, Callable[[], object]]) -> Any:

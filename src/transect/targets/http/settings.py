@@ -41,13 +41,16 @@ class Secrets:
     def __init__(self, settings: object, environment: Mapping[str, str] | None = None) -> None:
         known = os.environ if environment is None else environment
         self._values = {name: _value(name, known) for name in sorted(set(references(settings)))}
-        spellings = {form: name for name, value in self._values.items() for form in _spellings(value)}
+        spellings: dict[str, str] = {}
+        for name, value in self._values.items():
+            spellings |= dict.fromkeys({value, *_base64(value), *_inside_base64(value.encode())}, name)
         for text in _texts(settings):
             if names := _REFERENCE.findall(text):
                 spellings.update(dict.fromkeys(_base64(self.fill(text)), names[0]))
         longest_first = sorted(spellings, key=lambda form: (-len(form), form))
         self._patterns = [(_pattern(form), f"[{spellings[form]}]".encode()) for form in longest_first]
-        self._most_bytes = max((_most_bytes(form) for form in spellings), default=0)
+        # At most four backslashes, u and four digits for each unit of UTF-16, or three for each byte; and padding.
+        self._most_bytes = max((9 * len(form.encode("utf-16-be")) // 2 + 12 for form in spellings), default=0)
 
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values) or 'none'})"
@@ -105,12 +108,11 @@ def written_out(settings: object, path: str = "", named: bool = False) -> str:
         return next((place for value in settings if (place := written_out(value, path, named))), "")
     if not isinstance(settings, Mapping):
         return ""
-    inside = (written_out(value, f"{path}.{key}".strip("."), _names_a_secret(key)) for key, value in settings.items())
+    inside = (
+        written_out(value, f"{path}.{key}".strip("."), bool(_SECRET_NAME.search(key)) and not _NO_SECRET.search(key))
+        for key, value in settings.items()
+    )
     return next((place for place in inside if place), "")
-
-
-def _names_a_secret(key: str) -> bool:
-    return bool(_SECRET_NAME.search(key)) and not _NO_SECRET.search(key)
 
 
 def _value(name: str, environment: Mapping[str, str]) -> str:
@@ -137,10 +139,6 @@ def _texts(settings: object) -> Iterable[str]:
     elif isinstance(settings, Mapping | list):
         for value in settings.values() if isinstance(settings, Mapping) else settings:
             yield from _texts(value)
-
-
-def _spellings(value: str) -> set[str]:
-    return {value, *_base64(value), *_inside_base64(value.encode())}
 
 
 def _base64(value: str) -> set[str]:
@@ -179,11 +177,6 @@ def _character(character: str) -> bytes:
 
 def _digits(hexadecimal: str) -> bytes:
     return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in hexadecimal).encode()
-
-
-def _most_bytes(form: str) -> int:
-    """At most four backslashes, u and four digits for each unit of UTF-16, or three for each byte; and padding."""
-    return 9 * len(form.encode("utf-16-be")) // 2 + 12
 
 
 REKOGNITION: Final = "rekognition-detect-faces"
@@ -370,9 +363,12 @@ def read_settings(path: Path) -> Settings:
     table = toml_files.parse(text, str(path))
     if (preset := table.get("preset")) in INTERFACES:
         raise BadInput(f"{path}: {preset} is the interface of a model that answers in words: add --questions FILE.toml")
-    merged = with_preset(table)
+    merged: dict[str, Any] = with_preset(table)
     if merged.get("preset") == REKOGNITION and merged.get("task") != Task.DETECTION:
-        _drop_score_of_boxes(merged, table)
+        # The preset's score is that of a box: for another task only the file's own counts.
+        stated = table.get("response", {})
+        response = {key: value for key, value in merged["response"].items() if key not in ("score", "score_scale")}
+        merged["response"] = {**response, **{key: stated[key] for key in ("score", "score_scale") if key in stated}}
     settings = toml_files.checked(Settings, merged, str(path), text, quotes=False)
     faults = (_address_fault, _kind_fault, _path_fault, _task_fault)
     refuse(path, text, secret_fault(table) or next((fault for find in faults if (fault := find(settings))), None))
@@ -401,13 +397,6 @@ def is_loopback(url: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _drop_score_of_boxes(merged: dict[str, Any], table: Mapping[str, Any]) -> None:
-    """The preset's score is that of a box: for another task only the file's own counts."""
-    stated = table.get("response", {})
-    response = {key: value for key, value in merged["response"].items() if key not in ("score", "score_scale")}
-    merged["response"] = {**response, **{key: stated[key] for key in ("score", "score_scale") if key in stated}}
 
 
 def secret_fault(table: Mapping[str, Any]) -> Fault | None:

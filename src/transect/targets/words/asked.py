@@ -89,7 +89,8 @@ class AskedTarget:
             for of_image, answers in zip(asked, spoken, strict=True)
         )
         if self.coded:
-            said = self._coded(said)
+            coded = iter(self.coders.coded(self.question, [one for of_image in said for one in of_image]))
+            said = tuple(tuple(islice(coded, len(of_image))) for of_image in said)
         rows = [self._row(of_image) for of_image in said]
         return Predictions(
             self.task,
@@ -104,11 +105,6 @@ class AskedTarget:
         self._shared.leave(self)
         if self.coders.judge is not None:
             self.coders.judge.close()
-
-    def _coded(self, said: tuple[tuple[Said, ...], ...]) -> tuple[tuple[Said, ...], ...]:
-        """What was said with its codes and scores, of all images in one call."""
-        coded = iter(self.coders.coded(self.question, [one for of_image in said for one in of_image]))
-        return tuple(tuple(islice(coded, len(of_image))) for of_image in said)
 
     def _row(self, said: Sequence[Said]) -> tuple[ndarray, str]:
         reason = why_not(said) or failure_of(said)

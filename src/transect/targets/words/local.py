@@ -383,7 +383,9 @@ class _OncePerImage:
 
     def __init__(self, processor: Any) -> None:
         self._processor = processor
-        self._made: ByteCache[Any] = ByteCache(_PREPARED, _size_of)
+        self._made: ByteCache[Any] = ByteCache(
+            _PREPARED, lambda made: sum(int(getattr(value, "nbytes", 0)) for value in made.values())
+        )
         self.key = ""
 
     def __call__(self, *args: object, **settings: object) -> Any:
@@ -392,10 +394,6 @@ class _OncePerImage:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._processor, name)
-
-
-def _size_of(made: Mapping[str, Any]) -> int:
-    return sum(int(getattr(value, "nbytes", 0)) for value in made.values())
 
 
 def padded(prompts: Sequence[Prompt], pad: int) -> dict[str, Tensor]:

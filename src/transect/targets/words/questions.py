@@ -33,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from transect.errors import BadInput, UnknownName
 from transect.records import Task
 from transect.runs import toml_files
-from transect.runs.folder import canonical_json
+from transect.runs.folder import spec_hash
 from transect.spoken_answers import Ask
 from transect.targets.words.coding import WORDLISTS, matcher
 
@@ -168,7 +168,7 @@ class QuestionSet:
     @property
     def digest(self) -> str:
         """SHA-256 of all that the records hold, notes and sources too, but not of the file's layout."""
-        return _hash([self.version, self.title, *(question.facts() for question in self.questions)])
+        return spec_hash([self.version, self.title, *(question.facts() for question in self.questions)])
 
 
 _TASKS: Final = {
@@ -183,11 +183,7 @@ _NOTES: Final = ("meaning", "sources", "may_be_used_for", "may_not_be_used_for")
 
 @functools.lru_cache(maxsize=256)
 def _digest(question: WordQuestion) -> str:
-    return _hash({key: value for key, value in question.facts().items() if key not in _NOTES})
-
-
-def _hash(content: object) -> str:
-    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+    return spec_hash({key: value for key, value in question.facts().items() if key not in _NOTES})
 
 
 PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_]+)\}")

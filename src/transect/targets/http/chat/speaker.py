@@ -398,7 +398,13 @@ class Batcher:
             until = time.monotonic() + self._batch.hours * _HOUR
             try:
                 while not self._interface.is_done(name, self._send_again) and time.monotonic() < until:
-                    self._pause()
+                    end = time.monotonic() + self._batch.poll
+                    while time.monotonic() < end:
+                        if is_stopping():
+                            raise Interrupted(
+                                "interrupted while a batch is under way: run the same command again to collect it"
+                            )
+                        time.sleep(min(0.2, self._batch.poll))
                 self._keep(name)
             except CallFailed as error:
                 advice = "run the same command again to collect it"
@@ -412,17 +418,14 @@ class Batcher:
             if call is None:
                 continue
             if isinstance(outcome, Reply):
-                self._keep_reply(call, outcome)
+                reply, final = self._asker.keep(call, outcome)
+                if not final:
+                    self._say(call, f"batch: {passing(reply) or f'HTTP {reply.status}'}")
             else:
                 self._drop(call, outcome, sent=False)
         for call in calls.values():
             self._drop(call, "batch: no answer came back", sent=True)
         self._asker.ledger.drop_batch(name)
-
-    def _keep_reply(self, call: Call, reply: Reply) -> None:
-        reply, final = self._asker.keep(call, reply)
-        if not final:
-            self._say(call, f"batch: {passing(reply) or f'HTTP {reply.status}'}")
 
     def _drop(self, call: Call, reason: str, *, sent: bool) -> None:
         self._asker.ledger.fail(call, reason, sent=sent)
@@ -431,13 +434,6 @@ class Batcher:
     def _say(self, call: Call, reason: str) -> None:
         if key := self._keys.get(call.id):
             self._failed[key] = reason
-
-    def _pause(self) -> None:
-        end = time.monotonic() + self._batch.poll
-        while time.monotonic() < end:
-            if is_stopping():
-                raise Interrupted("interrupted while a batch is under way: run the same command again to collect it")
-            time.sleep(min(0.2, self._batch.poll))
 
     def _send(self, message: Message) -> bytes:
         """The body of a good reply. Raises CallFailed for any other."""
