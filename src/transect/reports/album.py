@@ -60,7 +60,9 @@ _MEAN_FACES: Final = (
 def choose(gallery: Gallery, budget: int) -> Gallery:
     """The mean faces, strips, flips and failures that fit into `budget` bytes of the page, first come first."""
     room = int(FACES_SHARE * budget)
-    faces, for_faces = _fitting(gallery.faces, room, _pngs_of_face, first=lambda face: face.by == "")
+    faces, for_faces = _fitting(
+        gallery.faces, room, lambda face: [*filter(None, (face.right_png, face.wrong_png))], lambda face: face.by == ""
+    )
     budget -= for_faces
     failures_cost = sum(_cost(example.png) for example in gallery.failures)
     for_failures = min(failures_cost, int(FAILURES_SHARE * budget))
@@ -88,10 +90,6 @@ def _fitting(
             chosen.add(place)
             spent += cost
     return tuple(item for place, item in enumerate(items) if place in chosen), spent
-
-
-def _pngs_of_face(face: MeanFace) -> list[bytes]:
-    return [png for png in (face.right_png, face.wrong_png) if png]
 
 
 def _pngs_of_strip(strip: Strip) -> list[bytes]:

@@ -265,11 +265,6 @@ def _centered(rows: np.ndarray) -> np.ndarray:
     return np.hstack([rows[:, :2] - rows[:, 2:4] / 2, rows[:, :2] + rows[:, 2:4] / 2])
 
 
-def _read_nothing(*_: object) -> _Read:
-    """Of boxes that need no decoding."""
-    return np.zeros((0, 4)), np.zeros(0)
-
-
 def _read_yolov10(arrays: Arrays, wanted: Sequence[int], _: Size) -> _Read:
     rows = arrays[0].reshape(-1, 6)
     mine = np.isin(rows[:, 5], wanted)
@@ -327,7 +322,11 @@ def _list(says: str, arranged: Callable[[Outputs], Outputs], *, shares: bool) ->
 
 
 HEADS: Final[Mapping[str, Kind]] = {
-    "boxes": Kind("[n, m, 4 or 5] corners x0, y0, x1, y1 in pixels, and confidence", _is_boxes, _read_nothing),
+    "boxes": Kind(
+        "[n, m, 4 or 5] corners x0, y0, x1, y1 in pixels, and confidence",
+        _is_boxes,
+        lambda *_: (np.zeros((0, 4)), np.zeros(0)),  # they need no decoding
+    ),
     "yolov8": _grid("[n, 4 + classes, anchors], as YOLOv8 and 11 have it", 4),
     "yolov5": _grid("[n, anchors, 5 + classes], as YOLOv5 and 7 have it", 5),
     "yolov10": Kind(

@@ -206,7 +206,11 @@ def audited(study: StudyEntry, effects: Sequence[EffectEntry], folder: Path, pla
         for row in effects
         if row.study == study.name
         and not _changes_truth(row, known[row.target][1])
-        and not _of_ranges(row, attributes[row.attribute])
+        # Two ranges of a number are compared in no other world; its slope is comparable.
+        and not (
+            (row.basis, row.kind) == ("observational", "contrast")
+            and attributes[row.attribute].kind in ("continuous", "ordinal")
+        )
     )
     shown = photographed(GeneratorDescription(study.spec["generator"]), place)
     return Reading(folder, world_of(study), found, shown, place, tests)
@@ -216,11 +220,6 @@ def _changes_truth(row: EffectEntry, truth: str | None) -> bool:
     """Whether an error is counted along the attribute that the right answer is about."""
     about = re.match(r"\w*", truth or "")
     return row.outcome in OF_TRUTH and about is not None and about[0] == row.attribute
-
-
-def _of_ranges(row: EffectEntry, attribute: AttributeEntry) -> bool:
-    """Whether two ranges of a number are compared, which no other world has; its slope is comparable."""
-    return row.basis == "observational" and row.kind == "contrast" and attribute.kind in ("continuous", "ordinal")
 
 
 def world_of(study: StudyEntry, notes: Sequence[str] = ()) -> World:

@@ -84,12 +84,8 @@ _BESIDE: Final = (
 )
 
 
-def _adjustable(answers: Answers) -> bool:
-    """Whether errors are adjusted: those of images as they come, or by what was seen on images that were made."""
-    return answers.judged and bool(answers.perceived or not answers.design.levels)
-
-
-@placed(80, "answers", _adjustable)
+# Errors of images as they come are adjusted, or by what was seen on images that were made.
+@placed(80, "answers", lambda answers: answers.judged and bool(answers.perceived or not answers.design.levels))
 def section(answers: Answers) -> Section:
     """The section of one target in one study."""
     columns_of = answers.adjusted

@@ -40,7 +40,7 @@ from transect.runs.human_answers import CodeAgreement
 from transect.runs.human_answers import Figure as JudgeAgreementFigure
 from transect.runs.wording import counted
 from transect.spoken_answers import UNANSWERED, Said, Status
-from transect.targets.words.questions import Code, Kind, WordQuestion
+from transect.targets.words.questions import Kind, WordQuestion
 from transect.texts import one_line
 
 
@@ -165,14 +165,12 @@ def _asked(asked: Asked) -> Table:
         rows.append(["options", "; ".join(question.options)])
     if question.kind is Kind.NUMBER:
         rows.append(["range", f"{question.low:g} to {question.high:g} {question.unit}".strip()])
-    rows += [["code", f"{code.name}: {_looked_for(code)}"] for code in question.codes]
+    for code in question.codes:
+        sought = f"a judge is asked “{code.judge}”" if code.judge else ", ".join((*code.labels, *code.patterns))
+        rows.append(["code", f"{code.name}: {sought}"])
     often = f"{question.repeats} times" if question.repeats > 1 else "once"
     rows.append(["each wording was asked", f"{often}, at temperature {question.temperature:g}"])
     return table("The question", [("part", "text"), ("text", "text")], rows)
-
-
-def _looked_for(code: Code) -> str:
-    return f"a judge is asked “{code.judge}”" if code.judge else ", ".join((*code.labels, *code.patterns))
 
 
 def _quotes(answers: Answers, asked: Asked, name: str) -> Table:
