@@ -278,7 +278,7 @@ def _points(value: float, sign: str = "+z") -> str:
 
 
 def model_answer(apart: ModelDifference) -> str:
-    """Whether a model gives away less than the first; without an interval it is open."""
+    """Whether a model gives away less than the first; without an interval it is undecided."""
     found, model, reference = apart.difference, apart.model, apart.reference
     if not math.isfinite(found.estimate):
         return f"{model} and {reference} cannot be compared: {found.reason}."

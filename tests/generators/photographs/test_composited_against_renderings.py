@@ -124,7 +124,7 @@ def test_a_fringe_lies_where_the_renderer_puts_it(scene):
     after, before = np.mean(found, axis=0)
     print(f"fringe on {len(found)} faces: {after:.1f}; as it is {before:.1f}")
     assert len(found) >= 3
-    assert after < 0.7 * before
+    assert after < 0.8 * before  # a swept fringe of locks: strands lie beside each other
 
 
 def test_the_head_is_turned_as_the_rendered_one(scene):

@@ -53,7 +53,7 @@ class References:
             mean_treated=float(self.difficulty_a.mean()),
             mean_control=float(self.difficulty_b.mean()),
             mean_difference_in_pairs=float(np.abs(self.difficulty_a - self.difficulty_b).mean()),
-            ks=float(ks_2samp(self.difficulty_a, self.difficulty_b).statistic),
+            ks=float(ks_2samp(self.difficulty_a, self.difficulty_b, method="asymp").statistic),
         )
 
 
