@@ -258,7 +258,7 @@ def off_the_face(grown: Grown, edge: float = 0.84) -> Grown:
 
 
 def flown(grown: Grown, share: float, amount: float, draws: Draws) -> Grown:
-    """A share of the strands leave their locks, each a way of its own, and lie on top: flyaways."""
+    """Flyaways: a share of the strands leave their locks in random directions, and lie on top."""
     count, points = grown.strands.shape[:2]
     away = draws.random(count) < share
     along = np.linspace(0, 1, points)[None, :, None]

@@ -222,7 +222,7 @@ def behind_lips(
         near = squared.min()
         weights = np.exp((near - squared) / (_REACH**2 + 0.1 * near))
         share = 1.0
-        if skin[row]:  # the lining goes on from the lips, and the palate and the throat stay
+        if skin[row]:  # the lining follows less with its distance from the lips; palate and throat do not move
             share -= np.exp(-near / 0.08**2)
             share *= np.clip(-10 * points[row, 1] - 8, 0, 1) * np.clip(5 * points[row, 2] + 3.5, 0, 1)
         found[row] *= 1 - share

@@ -208,6 +208,7 @@ PAGES = {
     "docs/how-to/audit-an-http-api.md": Page(made=(files.detection_server,)),
     "docs/how-to/audit-on-your-photographs.md": Page(made=(twenty_faces,), small={"--subjects": 16, "--size": 64}),
     "docs/how-to/audit-photographs.md": Page(
+        made=(files.celeba,),
         small={"--subjects": 60},
         after={"transect report runs/photographs --ratings": files.photographs_have_every_section},
     ),
@@ -246,7 +247,6 @@ PAGES = {
             "transect annotate export runs/smile --format mturk": files.crowd_results,
         },
     ),
-    "docs/how-to/read-data-sets.md": Page(made=(files.celeba,)),
     "docs/how-to/mitigate.md": Page(
         replace={
             "seeds = [0, 1, 2]": "seeds = [0]",

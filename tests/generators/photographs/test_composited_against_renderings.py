@@ -22,12 +22,16 @@ COUNT = 8
 
 @pytest.fixture(scope="module")
 def scene():
-    """Faces whose glasses have the shape and the color that the key of the photograph, its row, draws for an edit."""
+    """Faces whose glasses have the shape and the color that the key of the photograph, its row, draws for an edit, and
+    whose fringe falls to the side to which an edit draws it.
+    """
     world, latents = rendered(COUNT, 128)
     values = np.array(latents.values)
     columns = np.arange(values.shape[1])[IDENTITY_COLUMNS]
     drawn = [frames(row) for row in range(COUNT)]
     values[:, [columns[IDENTITY.index(name)] for name in ("frame_shape", "frame_color")]] = drawn
+    fall = columns[IDENTITY.index("hair_fall")]
+    values[:, fall] = np.abs(values[:, fall])
     latents = dataclasses.replace(latents, values=values)
     marks = own_marks(world, latents)
     faces = [Face(marks.points[row], {name: mask[row] for name, mask in marks.masks.items()}) for row in range(COUNT)]
@@ -124,7 +128,7 @@ def test_a_fringe_lies_where_the_renderer_puts_it(scene):
     after, before = np.mean(found, axis=0)
     print(f"fringe on {len(found)} faces: {after:.1f}; as it is {before:.1f}")
     assert len(found) >= 3
-    assert after < 0.8 * before  # a swept fringe of locks: strands lie beside each other
+    assert after < 0.7 * before
 
 
 def test_the_head_is_turned_as_the_rendered_one(scene):

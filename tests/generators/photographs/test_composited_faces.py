@@ -154,7 +154,7 @@ def test_who_wears_glasses_or_a_hat_or_much_hair_is_left_out_where_that_is_varie
 
 
 def test_masks_in_doubt_become_sharper():
-    """A disc of which the finder is sure in the middle alone and doubts a ring on both sides."""
+    """A disc: the finder is sure of its middle, and in doubt on both sides of its border."""
     row, column = np.mgrid[:96, :96] - 48
     radius = np.hypot(row, column)
     mask = np.clip(0.5 + (30 - radius) / 24, 0, 1).astype(np.float32)

@@ -49,7 +49,7 @@ def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     )
     temples = 0.15 * np.exp(-(((x - 0.72) / 0.19) ** 2)) * (z > -0.6)
     front = y - border - temples + 0.04 * np.exp(-((x / 0.15) ** 2))
-    # No hairline is a line: it comes and goes, on either side its own.
+    # No hairline is straight: it wavers, and differently on the left and the right.
     front = front + 0.030 * np.sin(9.0 * at[:, 0] + 1.0) + 0.022 * np.sin(17 * at[:, 0] + 9 * y) * (z > -0.9)
     ear = np.sqrt(((y + 0.36) / 0.60) ** 2 + ((z + 1.42) / 0.42) ** 2) - 1
     nape = y + 1.15 + 0.3 * np.clip(z + 2.4, 0, 1)

@@ -70,8 +70,8 @@ VERSION = 5
 
 @final
 class Sitting:
-    """A photograph with its face. key: of its own noise. known: the skin's tone, where it need not be read. tables: of
-    quantisation, by which its file keeps what is drawn.
+    """A photograph with its face. key: the seed of its noise. known: the skin's tone, if it is known. tables: the
+    quantisation tables of its JPEG file, applied to what is drawn.
     """
 
     def __init__(

@@ -211,7 +211,7 @@ class Stage:
         """A part of the canvas on the photograph, averaged over its pixels."""
         height, width = self.face.masks["skin"].shape
         smooth = blurred(np.ascontiguousarray(part, dtype=np.float32), 0.35 * self.finer)
-        beyond = cv2.BORDER_REPLICATE  # a scarf goes on below the canvas, and nothing above it
+        beyond = cv2.BORDER_REPLICATE  # below its last row the canvas continues, as a scarf does; above it is empty
         smooth[0] = 0
         shown = cv2.warpAffine(smooth, self.matrix, (width, height), flags=cv2.INTER_LINEAR, borderMode=beyond)
         return np.asarray(shown)
