@@ -40,8 +40,8 @@ class Body:
         bare = np.where((reach > 0) | (fall < 0.7), np.minimum(np.where(reach > 0, reach, top), top), 0.0)
         for column in range(1, _DOWN):  # past the arms' ends: as far as before
             bare[:, column] = np.where(bare[:, column] > 0, bare[:, column], bare[:, column - 1])
-        smooth = gaussian_filter(bare, (2.0, 2.0), mode=("wrap", "nearest"))
-        self.bare, self.reach = bare, np.maximum(smooth, bare)
+        smooth = gaussian_filter(bare, (3.0, 2.5), mode=("wrap", "nearest"))
+        self.bare, self.reach = bare, np.maximum(smooth, bare - 0.05)  # over the muscles' relief
         draped = gaussian_filter(bare, (3.0, 5.0), mode=("wrap", "nearest"))
         self.draped = np.maximum(draped, 0.995 * self.reach)
 
@@ -60,7 +60,7 @@ class Body:
         at = self.at(turn[:, None] + 0 * fall, fall + 0 * turn[:, None], 0.0)
         below = at[..., 1] < line(at[..., 0], at[..., 2])
         first = np.where(below.any(1), np.argmax(below, 1), len(fall) - 1)
-        return np.asarray(gaussian_filter(fall[first], 2.0, mode="wrap"))
+        return np.asarray(gaussian_filter(fall[first], 3.0, mode="wrap"))
 
 
 def _towards(turn: Angles, fall: Angles) -> np.ndarray:
@@ -102,19 +102,21 @@ def torso(
     thick: float,
     band: float = 0.0,
     loose: float = 1.0,
-    fold: float = 0.025,
+    fold: float = 0.035,
     pad: float = 0.0,
     over: bool = False,
+    shade: float = 0.38,
 ) -> Sheet:
     """Cloth from its neckline down; band: how much the ribbing at its edge stands out; pad: of shoulders; over:
-    whether it lies over other cloth.
+    whether it lies over other cloth; shade: how much darker it is beside the neckline.
     """
     turn, step = _TURN[None], _STEPS[:, None]
     start = body.edge(_TURN, line)[None]
     fall = np.minimum(start + step / 1.75, _LOWEST)
     far = np.clip(step / 0.9, 0, 1)
     wave = np.sin(6.1 * turn + 5 * fall) + 0.7 * np.sin(9.7 * turn - 7 * fall + 1) + 0.8 * np.sin(3 * turn + 13 * fall)
-    wave = wave + 0.9 * np.clip(np.sin(4.3 * turn + 17 * fall + 2 * np.sin(2 * turn)), 0, 1) ** 3
+    pulled = 0.7 * np.abs(turn) + 2.1 * fall  # from the shoulders to the chest
+    wave = 0.35 * wave + 2.2 * (1 - np.abs(np.sin(3.3 * pulled + 0.4 * np.sin(5 * turn) + 0.3 * np.sign(turn)))) ** 2
     ribbed = np.clip((0.125 - step) / 0.012, 0, 1)
     off = 0.012 + thick * np.clip(step / 0.04, 0, 1) ** 0.5 + band * ribbed + fold * far * wave
     off += pad * np.exp(-(((np.abs(turn) - 1.6) / 0.5) ** 2)) * np.clip((fall - 0.75) / 0.3, 0, 1)
@@ -126,10 +128,10 @@ def torso(
     seam = np.exp(-(((step - 0.13) / 0.014) ** 2)) * (band > 0)
     light = (
         (1 - 0.30 * seam)
-        * ((0.95 if over else 0.62) + (0.05 if over else 0.38) * np.clip(step / 0.5, 0, 1) ** 0.6)
+        * (1 - (0.05 if over else shade) * (1 - np.clip(step / 0.5, 0, 1) ** 0.6))
         * (1 + 0.07 * far * wave)
     )
-    light[0] = 0.45
+    light[0] = 0.45 if shade > 0.2 or over else 0.8
     return points, light + 0 * turn, False, True
 
 
@@ -138,36 +140,42 @@ def roll(body: Body) -> Sheet:
     turn = _TURN[None]
     top, low = (body.edge(_TURN, around(*of))[None] for of in ((-2.17, -2.02, -1.92), (-2.70, -2.48, -2.36)))
     share = np.array([-0.02, 0, 0, 0.03, 0.08, 0.2, 0.4, 0.6, 0.75, 0.82, 0.87, 0.90, 0.90])[:, None]
-    off = np.array([-0.03, 0.05, 0.08, 0.115, 0.13, 0.14, 0.135, 0.145, 0.16, 0.16, 0.145, 0.10, 0.0])[:, None]
-    fold = 0.02 * np.sin(2.3 * turn + 9 * share) + 0.012 * np.sin(5 * turn - 14 * share)
-    points = body.at(turn + 0 * share, top + (low - top) * share, off + fold * (off > 0.1))
+    off = np.array([-0.03, 0.03, 0.05, 0.07, 0.085, 0.09, 0.09, 0.095, 0.10, 0.10, 0.09, 0.06, 0.0])[:, None]
+    fold = 0.016 * np.sin(2.3 * turn + 9 * share) + 0.010 * np.sin(5 * turn - 14 * share)
+    fold = fold + 0.03 * (1 - np.abs(np.sin(4.2 * share + 0.5 * np.sin(2 * turn) + 0.2 * turn))) ** 2
+    points = body.at(turn + 0 * share, top + (low - top) * share, off + fold * (off > 0.055))
     light = np.interp(share, [0, 0.05, 0.8, 0.88, 0.9], [0.55, 0.85, 1.0, 0.9, 0.4]) * (1 + 4 * fold)
     return points, light, True, True
 
 
-def collar(body: Body, gap: float, spread: float, high: float = 0.0, close: float = 1.0) -> Sheet:
-    """A shirt's collar: it stands around the neck and falls to two points."""
-    turn = np.linspace(gap, 2 * np.pi - gap, 89)[None]
-    ahead = np.minimum(turn, 2 * np.pi - turn)
-    aside = np.where(turn < np.pi, 1.0, -1.0)
-    point = np.exp(-((ahead / 0.62) ** 2))
-    top = body.edge(turn[0], around(-2.29 + high, -2.08 + high, -1.92))[None]
-    share = np.array([-0.28, -0.12, -0.03, 0.0, 0.03, 0.12, 0.3, 0.5, 0.7, 0.86, 0.97, 1.0])[:, None]
+def collar(
+    body: Body, top: tuple[float, float, float], gap: float, tips: float, close: float = 1.0, low: float = -2.98
+) -> Sheet:
+    """A shirt's collar: its stand goes around the neck, and its leaf falls from there to two tips.
+
+    top: heights of the fold in front, aside and behind; gap, tips: how far from the middle its front edges begin and
+    end; low: height of the tips.
+    """
+    share = np.array([-0.5, -0.3, -0.12, -0.03, 0.0, 0.02, 0.06, 0.14, 0.3, 0.5, 0.7, 0.86, 0.96, 0.995, 1.0])[:, None]
+    bend = np.linspace(-1, 1, 97)
+    bend = np.pi * (0.55 * bend + 0.45 * bend**3)  # dense in front
+    turn = np.pi + bend * (1 - gap / np.pi)
+    ahead, aside = np.minimum(turn, 2 * np.pi - turn), np.where(turn < np.pi, 1.0, -1.0)
+    moved = turn + aside * (tips - gap) * np.exp(-(((ahead - gap) / 0.5) ** 2))
+    first = body.edge(turn, around(*top))[None]
+    last = body.edge(moved, around(low, -2.56, -2.36))[None]
     down = np.clip(share, 0, 1)
-    long = 0.30 + 0.34 * point
-    fall = top + np.where(share < 0, -share * 0.55, down * long) / 1.55
-    fall = np.where(share < 0, top + (-share) * 0.5, fall)
-    off = np.where(share < 0, 0.04, 0.07 + 0.065 * close * np.clip(down / 0.12, 0, 1) ** 0.5 - 0.02 * down)
-    off = off + 0.012 * np.sin(3 * turn) * down
-    points = body.at(turn + aside * spread * point * down, fall, off, 0.6 * down)
-    points = np.where(
-        (share > 0.99)[..., None], body.at(turn + aside * spread * point * down, fall, off - 0.02, 0.6), points
-    )
-    stitch = np.exp(-(((down - 0.86) / 0.035) ** 2)) + np.exp(
-        -((((turn + 0 * down - gap) % (2 * np.pi - 2 * gap)) / 0.01) ** 2)
-    )
-    light = np.where(share < 0, 0.55, 0.97 - 0.10 * np.clip(stitch, 0, 1) + 0.05 * np.clip(1 - down / 0.2, 0, 1))
-    return points, light, True, False
+    fall = np.where(share < 0, first - share * 0.32, first + (last - first) * down)
+    leaf = np.interp(down, [0, 0.04, 0.2, 0.5, 0.9, 0.985, 1.0], [0.055, 0.085, 0.105, 0.115, 0.085, 0.07, 0.035])
+    off = np.where(share < 0, 0.05 - 0.03 * np.clip(-share / 0.3, 0, 1), 0.02 + close * leaf)
+    off = off + 0.008 * np.sin(5 * turn + 1) * down
+    points = body.at(turn + (moved - turn) * down, fall, off, 0.6 * down)
+    beside = np.abs(np.minimum(turn, 2 * np.pi - turn) - gap)
+    stitch = np.exp(-(((down - 0.90) / 0.02) ** 2)) + np.exp(-(((beside - 0.07) / 0.02) ** 2))
+    stand = 0.42 + 0.45 * np.exp(-((beside / 0.35) ** 2))  # its front lies open to the light
+    light = np.where(share < 0, stand, 1.0 - 0.12 * np.clip(stitch, 0, 1) - 0.5 * (share > 0.997))
+    light = light * (0.80 + 0.20 * np.clip(down / 0.25 + (share < 0), 0, 1))
+    return points, light + 0 * turn, True, False
 
 
 class Front:
@@ -178,11 +186,20 @@ class Front:
         at = body.at(turn, fall, off, 0.8).reshape(-1, 3)
         self.depth = LinearNDInterpolator(at[:, :2], at[:, 2], fill_value=-0.9)
 
-    def sheet(self, sides: tuple[np.ndarray, np.ndarray], across: int, bulge: float, light: np.ndarray) -> Sheet:
-        """Cloth between two lines down the chest, rows by columns; bulge: how far it stands off."""
+    def sheet(
+        self,
+        sides: tuple[np.ndarray, np.ndarray],
+        across: int,
+        bulge: float | np.ndarray,
+        light: np.ndarray,
+        steep: float = 6.0,
+    ) -> Sheet:
+        """Cloth between two lines down the chest, rows by columns; bulge, steep: how far and soon it stands off."""
         (left, right), share = sides, np.linspace(0, 1, across)[None, :, None]
         flat = left[:, None] + (right - left)[:, None] * share
-        out = bulge * np.clip(6 * np.minimum(share, 1 - share), 0, 1)[..., 0]
+        out = (
+            np.reshape(bulge, (-1, 1)) * np.sin(np.pi / 2 * np.clip(steep * np.minimum(share, 1 - share), 0, 1))[..., 0]
+        )
         points = np.concatenate([flat, (self.depth(flat) + 0.01 + out)[..., None]], -1)
         return points, light + 0 * out, False, False
 
@@ -203,17 +220,36 @@ def lapels(front: Front, beside: float, side: float, low: float) -> list[Sheet]:
 
 def tie(front: Front, top: float) -> list[Sheet]:
     """A knot and the blade below it."""
-    down = np.linspace(0, 1, 9)
-    half = 0.185 - 0.06 * down
-    high = top - 0.36 * down
+    down = np.linspace(0, 1, 17)
+    half = np.minimum(0.10 + 0.85 * down, 0.34 - 0.14 * down) - 0.02 * np.sin(np.pi * down)
+    high = top - 0.46 * down
     sides = np.stack([-half, high], 1), np.stack([half, high], 1)
-    lit = 0.75 + 0.35 * np.sin(np.pi * down)[:, None] + 0 * np.zeros(9)
-    knot = front.sheet(sides, 9, 0.16, lit + SECOND * 2)
-    half = 0.13 + 0.16 * down
-    high = top - 0.34 - 2.2 * down
+    across = np.linspace(-1, 1, 9)
+    lit = (0.62 + 0.42 * np.sin(np.pi * down) ** 0.7)[:, None] * (1 - 0.5 * across**4)
+    lit = lit * (1 - 0.25 * np.exp(-(((across - 0.5 + 0.9 * down[:, None]) / 0.16) ** 2)))  # one turn over another
+    out = 0.26 * np.clip(down / 0.5, 0, 1) ** 0.7 - 0.06  # from under the collar
+    knot = front.sheet(sides, 9, out, lit + SECOND * 2, 2.0)
+    half = 0.17 + 0.16 * down
+    high = top - 0.43 - 2.2 * down
     sides = np.stack([-half, high], 1), np.stack([half, high], 1)
-    lit = 0.45 + 0.5 * np.clip(6 * down, 0, 1)[:, None] + 0 * np.zeros(9)
+    dimple = 1 - 0.35 * np.exp(-((across / 0.2) ** 2)) * np.exp(-down / 0.12)[:, None] - 0.2 * across**4
+    lit = (0.45 + 0.5 * np.clip(6 * down, 0, 1)[:, None]) * dimple
     return [knot, front.sheet(sides, 9, 0.085, lit + SECOND * 2)]
+
+
+def placket(front: Front, top: float, tops: tuple[float, ...]) -> list[Sheet]:
+    """The strip of double cloth down a shirt's front, and buttons on it. tops: their heights."""
+    high = np.linspace(top, -5.0, 40)
+    sides = np.stack([0 * high - 0.13, high], 1), np.stack([0 * high + 0.13, high], 1)
+    light = np.array([0.6, 0.9, 1.0, 1.0, 1.0, 1.0, 0.9, 0.6])[None] + 0 * high[:, None]
+    found = [front.sheet(sides, 8, 0.03, light)]
+    ring, turn = np.array([0.0, 0.5, 0.85, 1.0, 1.25])[:, None], np.linspace(0, 2 * np.pi, 14, endpoint=False)
+    for middle in tops:
+        flat = np.stack([0.062 * ring * np.sin(turn), middle + 0.062 * ring * np.cos(turn)], -1)
+        out = np.array([0.055, 0.055, 0.06, 0.05, 0.035])[:, None]
+        light = np.array([0.75, 0.95, 1.12, 0.85, 0.6])[:, None] + 0 * turn
+        found.append((np.concatenate([flat, (front.depth(flat) + 0.03 + out)[..., None]], -1), light, False, True))
+    return found
 
 
 def under(sheets: list[Sheet]) -> list[Sheet]:
@@ -224,21 +260,28 @@ def under(sheets: list[Sheet]) -> list[Sheet]:
 def clothes(body: Body) -> dict[str, list[Sheet]]:
     """Garments by name: what each level of clothing may be is said in mesh/worn.py."""
     crew, low = around(-2.64, -2.38, -2.24), around(-2.54, -2.30, -2.18)
-    dress = around(-2.40, -2.24, -2.10)
-    open_ = pointed(-3.05, 0.50, -2.28, -2.10)
+    closed, fold = around(-2.39, -2.24, -2.08), (-2.42, -2.15, -1.97)
+    open_ = pointed(-3.05, 0.44, -2.32, -2.14)
     jacket, lapel = pointed(-5.4, 1.02, -2.34, -2.08), (1.02, -2.34, -5.4)
     front = Front(body, 0.10)
-    suit = [torso(body, jacket, 0.12, fold=0.012, pad=0.08, over=True), *lapels(front, *lapel)]
+    suit = [torso(body, jacket, 0.12, fold=0.015, pad=0.08, over=True), *lapels(front, *lapel)]
     worn = {
-        "tee": [torso(body, crew, 0.03, 0.014)],
-        "sweater": [torso(body, low, 0.075, 0.03, fold=0.03)],
-        "v": [torso(body, pointed(-3.0, 0.80, -2.34, -2.18), 0.05, 0.022)],
-        "blazer": [*under([torso(body, crew, 0.02, 0.012, 0.3, 0.0)]), *suit],
-        "shirt": [torso(body, open_, 0.03), collar(body, 0.38, 0.46)],
-        "jacket": [*under([torso(body, open_, 0.02, loose=0.4, fold=0), collar(body, 0.34, 0.34, 0.0, 0.6)]), *suit],
+        "tee": [torso(body, crew, 0.02, 0.009)],
+        "sweater": [torso(body, low, 0.05, 0.022, fold=0.05)],
+        "v": [torso(body, pointed(-3.0, 0.80, -2.34, -2.18), 0.035, 0.016)],
+        "blazer": [*under([torso(body, crew, 0.02, 0.009, 0.3, 0.0)]), *suit],
+        "shirt": [
+            torso(body, closed, 0.03, shade=0.15), collar(body, fold, -0.015, 0.44),
+            *placket(Front(body, 0.03), -2.5, (-2.60, -3.08, -3.62)),
+        ],
+        "jacket": [
+            *under([torso(body, open_, 0.02, loose=0.4, fold=0.01, shade=0.05), collar(body, fold, 0.42, 0.72, 0.8)]),
+            *suit,
+        ],
         "suit": [
-            *under([torso(body, dress, 0.02, loose=0.4, fold=0), collar(body, 0.11, 0.5, 0.03, 0.6)]),
-            *tie(Front(body, 0.06), -2.33), *suit,
+            *under([torso(body, closed, 0.02, loose=0.4, fold=0.01, shade=0.15)]),
+            *under([collar(body, fold, -0.015, 0.46, 0.8)]),
+            *tie(Front(body, 0.06), -2.36), *suit,
         ],
         "roll": [torso(body, around(-2.64, -2.46, -2.34), 0.06), roll(body)],
     }  # fmt: skip
@@ -247,7 +290,7 @@ def clothes(body: Body) -> dict[str, list[Sheet]]:
 
 def squared(points: np.ndarray, name: str) -> np.ndarray:
     """Shoulders that the cloth fills up: more so in a jacket."""
-    high = 0.30 if name in ("blazer", "jacket", "suit") else 0.20
+    high = 0.22 if name in ("blazer", "jacket", "suit") else 0.08
     share = np.clip((np.abs(points[..., 0]) - 0.85) / 1.9, 0, 1)
     lift = high * share**2 * (3 - 2 * share)
     return np.asarray(points + lift[..., None] * np.array([0, 1.0, 0]))

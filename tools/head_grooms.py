@@ -23,7 +23,8 @@ Points: TypeAlias = Float[np.ndarray, "n 3"]
 Curves: TypeAlias = Float[np.ndarray, "n k 3"]
 Draws: TypeAlias = np.random.Generator
 CROWN = np.array([0.12, 1.75, -1.75])
-KNOT, TAIL = np.array([0.0, 1.35, -2.95]), np.array([0.0, 0.95, -3.0])
+TIED = np.array([0.0, 1.26, -2.72])
+"""Where hair is tied: it begins to hang there, and a knot lies on it."""
 _DOWN = np.array([0.0, -1.0, 0.0])
 _STEP = 0.002
 """Strands are stored in whole multiples of this length."""
@@ -158,6 +159,15 @@ def clumped(grown: Grown, tight: float | np.ndarray, draws: Draws, power: float 
     return np.asarray(strands + pull * (strands[first[lock]] - strands))
 
 
+def gathered_in_three(grown: Grown, draws: Draws) -> Curves:
+    """Strands drawn together on three scales: the locks of real hair are of no one width."""
+    strands = grown.strands
+    for count, tight, power in ((45, 0.40, 2.5), (0, 0.50, 1.5), (900, 0.45, 1.2)):
+        lock = locks(strands[:, strands.shape[1] // 3], count, draws) if count else grown.lock
+        strands = clumped(grown._replace(strands=strands, lock=lock), tight, draws, power)
+    return strands
+
+
 def strayed(strands: Curves, lock: Int[np.ndarray, " n"], amount: float, draws: Draws) -> Curves:
     """Locks that each bend a way of their own, more towards their tips."""
     share = np.linspace(0, 1, strands.shape[1])[None, :, None]
@@ -190,13 +200,13 @@ def long_fall(at: Points, side: Points, front: Points, own: Points) -> Points:
     x, y, z = at[:, :1], at[:, 1:2], at[:, 2:]
     wide, out = np.abs(x), np.sign(x)
     high = np.clip((y - 1.1) / 0.6, 0, 1)
-    edge = 1.16 + 0.10 * np.clip(np.abs(y + 0.45) - 0.35, -0.35, 0.5) - 0.20 * own
+    edge = 1.06 + 0.10 * np.clip(np.abs(y + 0.45) - 0.35, -0.35, 0.5) - 0.20 * own
     before = np.clip((z + 0.62) / 0.4, 0, 1) * np.clip(edge - wide, 0, 1) * (y < 1.70)
     before = before * np.clip((1.35 - y) / 0.5, 0.45, 1)
     below = np.clip((-0.55 - y) / 0.7, 0, 1)
     across = side * (1.2 * high * np.clip(1 - wide, 0, 1) + 4.5 * before)
     limit = 0.96 + 0.10 * own
-    across = across - out * (1.7 * below * np.clip(wide - limit, -0.1, 0.6) + 2.2 * np.clip(wide - 1.46, 0, 1))
+    across = across - out * (1.7 * below * np.clip(wide - limit, -0.1, 0.6) + 2.2 * np.clip(wide - 1.38, 0, 1))
     framing = 2.0 * front * np.clip(0.9 - y, 0, 1) * np.clip(-0.80 + 0.20 * own - z, -0.3, 0.6)
     forward = framing + 1.5 * np.clip(-2.8 - z, 0, 1) - 0.30 * high * (1 - front) - 1.5 * before
     return np.concatenate([across, -2.0 * (1 - high), forward], 1)
@@ -240,13 +250,19 @@ def long_hair(skin: Skin, draws: Draws, points: int, count: int, body: float, pa
     return Grown(ended(strands), roots, lock, layer)
 
 
+def cut(strands: Curves, last: Int[np.ndarray, " n"]) -> Curves:
+    """Strands that end at that point, with as many points as before."""
+    along = last[:, None] * np.linspace(0, 1, strands.shape[1])
+    before, rows = np.minimum(along.astype(int), strands.shape[1] - 2), np.arange(len(strands))[:, None]
+    share = (along - before)[..., None]
+    return np.asarray(strands[rows, before] * (1 - share) + strands[rows, before + 1] * share)
+
+
 def ended(strands: Curves) -> Curves:
     """Strands that end where they meet the top of a shoulder."""
     x, y, z = np.abs(strands[..., 0]), strands[..., 1], strands[..., 2]
     met = (y < -2.15) & (x > 1.05) & (z < -1.0)
-    last = np.where(met.any(1), met.argmax(1), strands.shape[1] - 1)
-    number = np.minimum(np.arange(strands.shape[1])[None], last[:, None])
-    return np.asarray(np.take_along_axis(strands, number[..., None], 1))
+    return cut(strands, np.where(met.any(1), met.argmax(1), strands.shape[1] - 1))
 
 
 def off_the_face(grown: Grown, edge: float = 0.84) -> Grown:
@@ -270,34 +286,34 @@ def flown(grown: Grown, share: float, amount: float, draws: Draws) -> Grown:
 
 def straight_hair(skin: Skin, draws: Draws) -> Grown:
     """Long and smooth; its lower half moves in one slow wave."""
-    grown = long_hair(skin, draws, 20, 7200, 0.28, 0.5)
-    strands = strayed(clumped(grown, 0.55, draws), grown.lock, 0.055, draws)
+    grown = long_hair(skin, draws, 20, 7200, 0.22, 0.5)
+    strands = strayed(gathered_in_three(grown, draws), grown.lock, 0.06, draws)
     phase = 1.2 * grown.roots.at[:, 0] + 0.7 * draws.standard_normal(LOCKS)[grown.lock]
     grown = grown._replace(strands=curled(strands, 0.045, 2.1, phase, 2.0))
     grown = flown(grown, 0.03, 0.10, draws)
-    return off_the_face(grown._replace(strands=skin.outside(grown.strands)))
+    return off_the_face(grown._replace(strands=skin.outside(grown.strands, 0.03)))
 
 
 def wavy_hair(skin: Skin, draws: Draws) -> Grown:
     """Long, with waves that neighbors share."""
-    grown = long_hair(skin, draws, 24, 6400, 0.32, 0.45, 0.12)
-    strands = strayed(clumped(grown, 0.60, draws), grown.lock, 0.06, draws)
+    grown = long_hair(skin, draws, 24, 6400, 0.26, 0.45, 0.12)
+    strands = strayed(gathered_in_three(grown, draws), grown.lock, 0.06, draws)
     phase = 1.3 * grown.roots.at[:, 0] + 0.8 * draws.standard_normal(LOCKS)[grown.lock]
     phase = phase + 0.15 * draws.standard_normal(len(grown.lock))
     turns = 4.0 * np.exp(0.14 * draws.standard_normal(LOCKS))[grown.lock]
     grown = flown(grown._replace(strands=curled(strands, 0.115, turns, phase, 1.1)), 0.04, 0.12, draws)
-    return off_the_face(grown._replace(strands=skin.outside(grown.strands)), 0.80)
+    return off_the_face(grown._replace(strands=skin.outside(grown.strands, 0.03)), 0.80)
 
 
 def curly_hair(skin: Skin, draws: Draws) -> Grown:
     """Long ringlets with some loose hair between them."""
-    grown = long_hair(skin, draws, 40, 5400, 0.36, 0.3, 0.30)
-    lock = locks(grown.roots.at, 240, draws)
+    grown = long_hair(skin, draws, 40, 5600, 0.34, 0.3, 0.30)
+    lock = locks(grown.strands[:, 12], 240, draws)
     grown = grown._replace(lock=lock)
-    strands = strayed(clumped(grown, 0.90, draws, 0.8), lock, 0.11, draws)
-    phase = draws.uniform(0, 6.3, 240)[lock] + 0.22 * draws.standard_normal(len(lock))
-    turns = 8.5 * np.exp(0.18 * draws.standard_normal(240))[lock]
-    radius = 0.125 * np.exp(0.20 * draws.standard_normal(240))[lock]
+    strands = strayed(clumped(grown, draws.uniform(0.7, 0.97, 240)[lock], draws, 0.8), lock, 0.13, draws)
+    phase = draws.uniform(0, 6.3, 240)[lock] + 0.20 * draws.standard_normal(len(lock))
+    turns = 7.4 * np.exp(0.24 * draws.standard_normal(240))[lock]
+    radius = 0.135 * np.exp(0.35 * draws.standard_normal(240))[lock] * np.exp(0.10 * draws.standard_normal(len(lock)))
     grown = flown(grown._replace(strands=curled(strands, radius, turns, phase, 0.9)), 0.04, 0.12, draws)
     return off_the_face(grown._replace(strands=skin.outside(grown.strands)), 0.78)
 
@@ -358,18 +374,21 @@ def backwards(at: Points, high: Float[np.ndarray, "n 1"]) -> Points:
 
 def coily_hair(skin: Skin, draws: Draws) -> Grown:
     """Coils that stand off the head, in a round shape."""
-    roots = skin.roots(6400, scalp, draws)
+    roots = skin.roots(6800, scalp, draws)
     lock = locks(roots.at, 1500, draws)
     out = unit(roots.at - np.array([0, 0.45, -1.35]))
-    start = 0.35 * roots.normal + 0.9 * out + 0.22 * draws.standard_normal((1500, 3))[lock]
+    start = 0.35 * roots.normal + 0.9 * out + 0.16 * draws.standard_normal((1500, 3))[lock]
     edge = np.clip(0.35 + hairline(roots.at) / 0.5, 0.35, 1)
     layer = draws.random(len(lock))
-    length = 0.78 * edge * np.exp(0.09 * draws.standard_normal(1500)[lock]) * (0.72 + 0.28 * layer)
-    strands = skin.grow(roots, start, length, 14, draws, 0.02, 0.0, 0.045)
+    length = 0.80 * edge * np.exp(0.06 * draws.standard_normal(1500)[lock]) * (0.80 + 0.20 * layer)
+    strands = skin.grow(roots, start, length, 17, draws, 0.02, 0.0, 0.05)
     grown = Grown(strands, roots, lock, layer)
-    strands = clumped(grown, np.clip(3 * hairline(roots.at), 0, 0.42), draws, 0.8)
-    phase = draws.uniform(0, 6.3, 1500)[lock] + 0.5 * draws.standard_normal(len(lock))
-    return grown._replace(strands=skin.outside(curled(strands, 0.062, 30.0, phase, 0.08)))
+    strands = clumped(grown, np.clip(3 * hairline(roots.at), 0, 0.22), draws, 0.8)
+    phase = draws.uniform(0, 6.3, 1500)[lock] + 0.8 * draws.standard_normal(len(lock))
+    strands = strayed(strands, np.arange(len(lock)), 0.07, draws)
+    radius = 0.044 * np.exp(0.35 * draws.standard_normal(1500)[lock] + 0.2 * draws.standard_normal(len(lock)))
+    turns = 27.0 * np.exp(0.20 * draws.standard_normal(1500))[lock]
+    return grown._replace(strands=skin.outside(curled(strands, radius, turns, phase, 0.08)))
 
 
 def locs(skin: Skin, draws: Draws) -> Grown:
@@ -377,7 +396,7 @@ def locs(skin: Skin, draws: Draws) -> Grown:
 
     A few hairs leave each rope: without them ropes look like string.
     """
-    paths = off_the_face(long_hair(skin, draws, 26, 520, 0.26, 0.2, 0.34))
+    paths = off_the_face(long_hair(skin, draws, 26, 560, 0.26, 0.2, 0.34))
     side, top = np.abs(paths.strands[..., 0]).max(1), paths.strands[..., 1].max(1)
     paths = paths.take((side < 1.58) & (top < 2.24))
     count = len(paths.lock)
@@ -396,79 +415,83 @@ def locs(skin: Skin, draws: Draws) -> Grown:
     return Grown(skin.outside(middle + reach[..., None] * around, 0.03), paths.roots.take(lock), lock, layer)
 
 
-def gathered_hair(skin: Skin, draws: Draws, knot: Float[np.ndarray, " 3"], points: int, count: int) -> Grown:
-    """Hair drawn back to a knot."""
-    roots = skin.roots(count, scalp, draws)
-    way = knot - roots.at
+def gathered_hair(skin: Skin, draws: Draws) -> Grown:
+    """Hair drawn back to where it is tied."""
+    roots = skin.roots(6400, scalp, draws)
+    way = TIED - roots.at
     length = np.linalg.norm(way, axis=1) * 1.12
     lock = locks(roots.at, 300, draws)
     start = along_skull(roots, way) + 0.12 * roots.normal + 0.05 * draws.standard_normal((300, 3))[lock]
     layer = draws.random(len(lock))
     strands = skin.grow(
-        roots, start, length, points, draws, 0.015 + 0.05 * layer, 0.0, 0.006, lambda at: 2.6 * unit(knot - at)
+        roots, start, length, 12, draws, 0.015 + 0.05 * layer, 0.0, 0.006, lambda at: 2.6 * unit(TIED - at)
     )
-    far = np.linalg.norm(strands - knot, axis=2)
+    far = np.linalg.norm(strands - TIED, axis=2)
     high = skin.above(strands.reshape(-1, 3))[0].reshape(far.shape)
     lying = ((high < 0.16) | (far < 0.8)).all(1)
-    strands = knot + (strands - knot) * (0.35 + 0.65 * np.clip(far / 0.5, 0, 1))[..., None]
-    grown = Grown(strands, roots, lock, layer)
-    grown = flown(grown._replace(strands=clumped(grown, 0.40, draws)), 0.025, 0.10, draws)
+    strands = TIED + (strands - TIED) * (0.35 + 0.65 * np.clip(far / 0.5, 0, 1))[..., None]
+    grown = Grown(cut(strands, far.argmin(1)), roots, lock, layer)
+    grown = flown(grown._replace(strands=clumped(grown, 0.40, draws)), 0.025, 0.04, draws)
     return grown._replace(strands=skin.outside(grown.strands)).take(lying)
 
 
-def joined(drawn: Grown, more: Curves, lock: Int[np.ndarray, " m"], draws: Draws) -> Grown:
-    """Gathered hair, then more strands that go with roots picked from it."""
-    pick = draws.integers(0, len(drawn.lock), len(more))
-    roots = Roots(*(np.concatenate([part, part[pick]]) for part in drawn.roots))
-    both = np.concatenate([drawn.lock, drawn.lock.max() + 1 + lock])
-    layer = np.concatenate([drawn.layer, draws.random(len(more))])
-    return Grown(np.concatenate([drawn.strands, more]), roots, both, layer)
+def tied(skin: Skin, strands: Curves, lock: Int[np.ndarray, " n"], layer: Float[np.ndarray, " n"]) -> Grown:
+    """Hair beyond where it is tied, which moves with that place."""
+    corners = skin.faces[np.argmin(((skin.points[skin.faces].mean(1) - TIED) ** 2).sum(1))]
+    weights = np.full((len(lock), 3), 1 / 3)
+    at = np.broadcast_to(skin.points[corners].mean(0), (len(lock), 3))
+    roots = Roots(at, unit(TIED - at), np.broadcast_to(corners, (len(lock), 3)), weights)
+    return Grown(np.asarray(strands), roots, lock, layer)
 
 
-def bun(skin: Skin, draws: Draws) -> Grown:
-    """A knot high at the back of the head, wound of a quarter of the strands."""
-    drawn = gathered_hair(skin, draws, KNOT, 12, 5200)
-    count, turn = 1800, np.linspace(0, 2.4, 12)[None, :, None]
-    lock = draws.integers(0, 40, count)
-    axis = unit(draws.standard_normal((40, 3)) * np.array([1.0, 0.6, 1.0]))[lock] + 0.10 * draws.standard_normal(
-        (count, 3)
-    )
-    axis = unit(axis)
-    side = unit(np.cross(axis, unit(draws.standard_normal((40, 3)))[lock] + 0.25 * draws.standard_normal((count, 3))))
-    wound = side[:, None] * np.cos(turn) + np.cross(axis, side)[:, None] * np.sin(turn)
-    shells = 0.62 * (0.80 + 0.20 * draws.random((count, 1, 1)) ** 0.5) * np.array([1.0, 0.85, 0.8])
-    return joined(drawn, KNOT + np.array([0, 0.42, 0.10]) + shells * wound, lock, draws)
+def knot(skin: Skin, draws: Draws) -> Grown:
+    """A bun, wound of bands that each go around it in a circle of their own."""
+    count, bands = 2600, 11
+    lock = draws.integers(0, bands, count)
+    axis = unit(np.array([0.15, 0.75, -0.65]) + 0.42 * draws.standard_normal((bands, 3)))[lock]
+    first = unit(np.cross(axis, np.array([1.0, 0.2, 0.1])))
+    across = draws.uniform(-1, 1, count)
+    turn = draws.uniform(0, 2 * np.pi, (count, 1)) + np.linspace(0, 2.2, 10)[None]
+    high = np.linspace(-0.95, 0.95, bands)[lock] + 0.20 * across
+    high = high[:, None] + 0.06 * np.sin(2 * turn + draws.uniform(0, 6.3, bands)[lock][:, None])
+    layer = np.clip(1 - across**2 - 0.35 * draws.random(count), 0, 1)
+    reach = 0.51 * (0.80 + 0.05 * draws.random(bands)[lock] + 0.17 * np.sqrt(layer))
+    around = first[:, None] * np.cos(turn)[..., None] + np.cross(axis, first)[:, None] * np.sin(turn)[..., None]
+    wound = axis[:, None] * np.sin(high)[..., None] + around * np.cos(high)[..., None]
+    strands = TIED + np.array([0, 0.56, -0.10]) + reach[:, None, None] * wound * np.array([1.08, 0.92, 0.9])
+    return flown(tied(skin, strands, lock, layer), 0.03, 0.07, draws)
 
 
 def hanging(down: np.ndarray) -> np.ndarray:
     """The middle of a tail over one shoulder at shares of its length."""
-    up = np.array([0, 0.55, -0.30]) * np.sin(np.clip(down * 2.2, 0, 1) * np.pi)
-    swung = np.array([1.35, 0, 0]) * np.sin(down * 1.7) + np.array([0, -3.3, 0]) * down**1.25
-    return np.asarray(TAIL + up + swung + np.array([0, 0, 1.5]) * np.clip(down - 0.25, 0, 1))
+    up = np.array([0, 0.02, -0.40]) * np.sin(np.clip(down * 2.2, 0, 1) * np.pi)
+    swung = np.array([1.35, 0, 0]) * np.sin(down * 1.7) + np.array([0, -3.7, 0]) * down**1.15
+    return np.asarray(TIED + up + swung + np.array([0, 0, 1.4]) * np.clip(down - 0.25, 0, 1))
 
 
-def ponytail(skin: Skin, draws: Draws) -> Grown:
-    """Hair drawn back, whose ends hang over one shoulder."""
-    drawn = gathered_hair(skin, draws, TAIL, 12, 5200)
-    count, down = 1800, np.linspace(0, 1, 12)[None, :, None]
-    lock = draws.integers(0, 60, count)
-    wide = np.interp(down, [0, 0.12, 0.3, 0.6, 0.85, 1.0], [0.05, 0.13, 0.24, 0.28, 0.20, 0.08])
-    spread = draws.standard_normal((60, 1, 3))[lock] * 0.6 + 0.6 * draws.standard_normal((count, 1, 3))
+def tail(skin: Skin, draws: Draws) -> Grown:
+    """Ends of hair that hang over one shoulder."""
+    count, down = 2200, np.linspace(0, 1, 12)[None, :, None]
+    lock = draws.integers(0, 40, count)
+    wide = np.interp(down, [0, 0.12, 0.3, 0.6, 0.85, 1.0], [0.05, 0.13, 0.24, 0.28, 0.22, 0.11])
+    spread = draws.standard_normal((40, 1, 3))[lock] * 0.6 + 0.5 * draws.standard_normal((count, 1, 3))
     spread = np.clip(spread, -1.4, 1.4)
-    tail = hanging(down) + wide * spread * np.array([1.0, 0.3, 0.9])
-    return joined(drawn, np.broadcast_to(tail, (count, 12, 3)), lock, draws)
+    sway = 0.05 * np.sin(7 * down + draws.uniform(0, 6.3, (40, 1, 1))[lock]) * down
+    strands = hanging(down * draws.uniform(0.80, 1.0, (count, 1, 1))) + wide * spread * np.array([1.0, 0.3, 0.9]) + sway
+    layer = np.clip(np.linalg.norm(spread[:, 0, ::2], axis=1) / 1.4, 0, 1)
+    return flown(tied(skin, strands, lock, layer), 0.04, 0.08, draws)
 
 
-def braid(skin: Skin, draws: Draws) -> Grown:
-    """Hair drawn back and plaited of three, over one shoulder."""
-    drawn = gathered_hair(skin, draws, TAIL, 26, 3200)
-    count, down = 1100, np.linspace(0, 1, 26)[None, :, None]
+def plait(skin: Skin, draws: Draws) -> Grown:
+    """Hair plaited of three, over one shoulder."""
+    count, down = 1500, np.linspace(0, 1, 26)[None, :, None]
     lock = draws.integers(0, 3, count)
     turn = 2 * np.pi * (5.5 * down + lock[:, None, None] / 3)
     wide = np.interp(down, [0, 0.06, 0.15, 0.75, 0.85, 0.90, 1.0], [0.3, 0.7, 1.0, 0.8, 0.6, 0.35, 0.8])
     crossed = np.concatenate([0.17 * np.sin(turn), 0 * turn, 0.11 * np.sin(2 * turn)], 2)
-    spread = 0.075 * unit(draws.standard_normal((count, 1, 3))) * draws.uniform(0.5, 1.0, (count, 1, 1))
-    return joined(drawn, hanging(down) + wide * (crossed + spread), lock, draws)
+    out = draws.uniform(0.3, 1.0, count)
+    spread = 0.078 * unit(draws.standard_normal((count, 1, 3))) * out[:, None, None]
+    return tied(skin, hanging(down) + wide * (crossed + spread), lock, out**2)
 
 
 def fringe(skin: Skin, draws: Draws) -> Grown:
@@ -478,21 +501,22 @@ def fringe(skin: Skin, draws: Draws) -> Grown:
         ahead = np.clip(1.15 - hairline(at) / 0.95, 0, 1) * (at[:, 2] > -1.35) * (at[:, 1] > 0.85)
         return scalp(at) * ahead * np.clip((1.02 - np.abs(at[:, 0])) / 0.45, 0, 1)
 
-    roots = skin.roots(3400, above, draws)
+    roots = skin.roots(4200, above, draws)
     x, lock, count = roots.at[:, :1], locks(roots.at, 240, draws), 240
     layer = 0.5 * draws.random(count)[lock] + 0.5 * draws.random(len(roots.at))
     aside = 0.12 * draws.standard_normal(count)[lock][:, None] + 0.14 * np.sin(7 * x + 1) + 0.15 * x - 0.45
     start = np.array([0, 0.35, 1.0]) + aside * np.array([1.0, 0, 0]) + (0.3 + 0.4 * layer[:, None]) * roots.normal
     back = np.clip(0.1 - roots.at[:, 2], 0, 1.2)
     length = roots.at[:, 1] - 0.16 + 0.80 * back + 0.45 * np.abs(x[:, 0] - 0.15) ** 1.5 + 0.07 * np.sin(9 * x[:, 0])
-    length = length + 0.08 * draws.standard_normal(count)[lock] - 0.50 * draws.random(len(lock)) ** 1.5
+    length = length + 0.06 * draws.standard_normal(count)[lock] - 0.34 * draws.random(len(lock)) ** 1.7
+    length *= 0.84 + 0.16 * layer**0.5  # the densest ends first, or its edge would be cut
     room = np.clip(1 + 0.8 * x, 0.1, 1)
     sweep = lambda at: -1.2 * room * np.clip(1.35 - at[:, 1:2], 0, 0.8) * np.array([1.0, 0, 0])  # noqa: E731
     strands = skin.grow(
         roots, start, np.maximum(length, 0.25), 10, draws, 0.015 + 0.07 * layer, 1.5, 0.02, sweep, 0.03, 1.0, 0.4
     )
     grown = Grown(strands, roots, lock, layer)
-    grown = grown._replace(strands=strayed(clumped(grown, 0.55, draws, 1.6), lock, 0.035, draws))
+    grown = grown._replace(strands=strayed(clumped(grown, 0.26, draws, 1.6), lock, 0.030, draws))
     grown = flown(grown, 0.06, 0.08, draws)
     grown = grown._replace(strands=skin.outside(grown.strands))
     return grown.take(np.abs(grown.strands[..., 0]).max(1) < 1.18)
@@ -516,26 +540,26 @@ def brows(skin: Skin, draws: Draws) -> Grown:
     def off(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
         thick = np.interp(
-            x, [0.23, 0.27, 0.32, 0.40, 0.55, 0.75, 0.92], [0.040, 0.060, 0.074, 0.083, 0.077, 0.054, 0.016]
+            x, [0.23, 0.27, 0.32, 0.40, 0.55, 0.75, 0.96], [0.050, 0.076, 0.092, 0.100, 0.092, 0.072, 0.040]
         )
         return np.asarray((at[:, 1] - brow_line(x)) / thick)
 
     def dense(at: Points) -> Float[np.ndarray, " n"]:
         x = np.abs(at[:, 0])
-        along = np.interp(x, [0.24, 0.30, 0.38, 0.65, 0.80, 0.92], [0.34, 0.90, 1.0, 0.80, 0.60, 0.16])
-        across = np.clip(np.exp(-1.5 * off(at) ** 2) - 0.06, 0, 1) ** 0.8
-        return across * along * (at[:, 2] > -0.9) * (x > 0.24) * (x < 0.92)
+        along = np.interp(x, [0.23, 0.30, 0.40, 0.65, 0.82, 0.97], [0.0, 0.50, 1.0, 0.80, 0.55, 0.08])
+        across = np.clip(np.exp(-1.3 * off(at) ** 2) - 0.05, 0, 1)
+        return across * along * (at[:, 2] > -0.9) * (x > 0.22) * (x < 0.97)
 
     roots = skin.roots(2000, dense, draws)
     side, x = np.sign(roots.at[:, :1]), np.abs(roots.at[:, :1])
     upright = 1 - np.clip((x - 0.26) / 0.22, 0, 1)
     rise = (brow_line(x + 0.08) - brow_line(x)) / 0.08
     start = side * np.array([1, 0, -0.25]) * (1 - 0.75 * upright) + np.array([0, 1.0, 0]) * (0.55 * upright + rise)
-    start = start - np.array([0, 0.38, 0]) * np.clip(off(roots.at), -1, 1)[:, None] * (1 - upright)
-    start = start + 0.14 * draws.standard_normal(roots.at.shape) + 0.22 * roots.normal
-    length = np.interp(x[:, 0], [0.24, 0.5, 0.75, 0.92], [0.075, 0.115, 0.09, 0.055])
+    start = start - np.array([0, 0.26, 0]) * np.clip(off(roots.at), -1, 1)[:, None] * (1 - upright)
+    start = start + 0.17 * draws.standard_normal(roots.at.shape) + 0.12 * roots.normal
+    length = np.interp(x[:, 0], [0.24, 0.5, 0.75, 0.95], [0.075, 0.115, 0.095, 0.065])
     length *= np.exp(0.28 * draws.standard_normal(len(x)))
-    strands = skin.grow(roots, start, length, 4, draws, 0.006, 0.0, 0.02)
+    strands = skin.grow(roots, start, length, 4, draws, 0.004, 0.0, 0.02, cling=1.0)
     return Grown(strands, roots, np.arange(len(x)), draws.random(len(x)))
 
 
@@ -543,55 +567,50 @@ def beard(skin: Skin, draws: Draws) -> Grown:
     """A full beard with its mustache; other styles leave parts of it out."""
     above_lip = lambda at: (at[:, 1] > -1.17) & (np.abs(at[:, 0]) < 0.52) & (at[:, 2] > -0.25)  # noqa: E731
     roots = skin.roots(8600, lambda at: beard_density(at) * np.where(above_lip(at), 1.0, 0.72), draws)
-    roots = roots.take(roots.normal[:, 1] > -0.96)
+    # Under the jaw, which is seen from the side, as many would be a black line.
+    roots = roots.take(draws.random(len(roots.at)) > 0.75 * np.clip((-0.15 - roots.normal[:, 1]) / 0.5, 0, 1))
     at, x = roots.at, roots.at[:, :1]
     mustache = above_lip(at)[:, None]
     lock = locks(at, 500, draws)
     down = np.array([0, -1.0, 0.10]) - 0.30 * x * np.array([1.0, 0, 0]) * (at[:, 1:2] < -1.3)
     aside = np.array([0.9, 0, 0]) * np.clip(x / 0.15, -1, 1) + np.array([0, -1.0, 0.0])
     start = np.where(mustache, aside, down) + (0.25 - 0.1 * mustache) * roots.normal
-    start = start + 0.17 * draws.standard_normal((500, 3))[lock] + 0.12 * draws.standard_normal(at.shape)
+    start = start + 0.13 * draws.standard_normal((500, 3))[lock] + 0.16 * draws.standard_normal(at.shape)
     low = np.clip(0.38 + (-0.85 - at[:, 1]) * 0.60, 0.18, 1.0)
     low *= 1 - 0.10 * np.clip((np.abs(x[:, 0]) - 0.30) / 0.5, 0, 1)
-    length = 0.24 * np.where(mustache[:, 0], 0.46, low) * np.exp(0.22 * draws.standard_normal(len(at)))
+    short = np.clip(0.16 + 1.5 * (at[:, 1] + 1.0), 0.16, 0.46)  # beside the lips, which hair leaves free
+    length = 0.24 * np.where(mustache[:, 0], short, low) * np.exp(0.22 * draws.standard_normal(len(at)))
     length *= np.clip(0.30 + beard_density(at), 0.4, 1)
     strands = skin.grow(roots, start, length, 6, draws, 0.012, 0.8, 0.03)
     grown = Grown(strands, roots, lock, draws.random(len(at)))
-    strands = curled(clumped(grown, 0.40, draws), 0.018, 13.0, draws.uniform(0, 6.3, 500)[lock], 0.3)
+    phase = draws.uniform(0, 6.3, 500)[lock] + 1.2 * draws.standard_normal(len(lock))
+    strands = curled(clumped(grown, 0.18, draws), 0.014, 13.0, phase, 0.3)
     return grown._replace(strands=skin.outside(strands, 0.008))
 
 
 def lashes(skin: Skin, draws: Draws) -> Grown:
-    """Lashes of both eyes, on the mesh's own: from its border at the lids outwards and up, or down below."""
-    corners = skin.points[skin.lashes]
-    middles = corners.mean(1)
-    chosen = draws.integers(0, len(corners), 9000)
-    weights = draws.dirichlet(np.ones(3), 9000)
-    at = (corners[chosen] * weights[..., None]).sum(1)
+    """Lashes of both eyes, from the lids' outer edges: many and fine, most of them in the outer third."""
+    chosen = skin.lashes[draws.integers(0, len(skin.lashes), 60000)]
+    weights = draws.dirichlet(np.ones(3), 60000)
+    at = (skin.points[chosen] * weights[..., None]).sum(1)
     side = np.sign(at[:, :1])
-    eye = np.array([0.5, 0.0, 0.03]) * np.array([1.0, 1, 1])
-    eye = np.stack([eye * np.array([s, 1, 1]) for s in (1.0, -1.0)])[(at[:, 0] < 0).astype(int)]
-    eye[:, 2] = np.median(middles[:, 2]) - 0.25
-    away = at - eye
-    turn = np.arctan2(away[:, 1], np.abs(away[:, 0]) * np.sign(away[:, 0]) * side[:, 0])
-    far = np.linalg.norm(away, axis=1)
-    bins = np.digitize(turn, np.linspace(-np.pi, np.pi, 49))
-    least = np.array([far[bins == k].min() if (bins == k).any() else np.inf for k in range(50)])
-    near = np.flatnonzero(far < least[bins] + 0.018)
-    upper = away[near, 1] > 0
-    near = np.concatenate([near[upper][:230], near[~upper][:60]])
-    roots = Roots(at[near], unit(away[near]), skin.lashes[chosen[near]], weights[near])
-    upper = (away[near, 1] > 0)[:, None]
-    aside = np.abs(roots.at[:, :1]) - 0.5  # they fan out from the middle of the eye, most at its outer corner
-    fan = side[near] * np.array([1.0, 0, 0]) * np.clip(1.5 * aside + 0.12, -0.30, 0.55)
-    start = np.where(upper, 0.10, -0.45) * np.array([0, 1.0, 0]) + np.array([0, 0, 0.9]) + fan
-    start = start + 0.09 * draws.standard_normal(start.shape)
-    bend = np.where(upper, 0.50, 0.05) * np.array([0, 1.0, 0]) + 0.35 * fan
-    outer = 0.85 + 0.40 * np.clip(aside[:, 0] + 0.1, -0.2, 0.3) / 0.3
-    length = np.where(upper[:, 0], 0.070, 0.044) * outer * np.exp(0.22 * draws.standard_normal(len(near)))
-    share = np.linspace(0, 1, 5)[None, :, None]
+    away = at - side * np.array([0.5, 0, 0])
+    far, outer = np.linalg.norm(away, axis=1), np.clip((np.abs(at[:, 0]) - 0.33) / 0.37, 0, 1)
+    upper = at[:, 1] > 0.02 - 0.06 * outer**4
+    dense = np.where(upper, 0.3 + 0.7 * outer, 0.4) * np.clip(12 * outer, 0, 1) * np.clip(14 - 14 * outer, 0, 1)
+    near = np.flatnonzero((np.abs(far - 0.294) < 0.007) & (draws.random(60000) < dense))
+    near = np.concatenate([near[upper[near]][:520], near[~upper[near]][:130]])
+    roots = Roots(at[near], unit(away[near]), chosen[near], weights[near])
+    above, outer, aside = upper[near][:, None], outer[near][:, None], side[near] * np.array([1.0, 0, 0])
+    # They fan out from the middle of the eye, and stand in tufts of a few.
+    fan = aside * (np.clip(1.2 * outer - 0.6, -0.25, 0.45) + 0.10 * np.sin(160 * np.abs(roots.at[:, :1])))
+    start = np.where(above, [0, -0.05, 0.9], [0, -1.0, 0.6]) + fan
+    start = start + 0.10 * draws.standard_normal(start.shape)
+    bend = np.where(above, 0.42, 0.0) * np.array([0, 1.0, 0]) + 0.30 * fan
+    length = np.where(above, 0.058 + 0.014 * outer, 0.026)[:, 0] * np.exp(0.25 * draws.standard_normal(len(near)))
+    share = np.linspace(0, 1, 4)[None, :, None]
     strands = roots.at[:, None] + length[:, None, None] * (unit(start)[:, None] * share + bend[:, None] * share**2)
-    return Grown(strands, roots, np.arange(len(near)), np.where(upper[:, 0], 0.6, 3.0))
+    return Grown(strands, roots, np.arange(len(near)), np.where(above[:, 0], 0.6, 3.0))
 
 
 def rim(grown: Grown) -> Float[np.ndarray, " n"]:
@@ -660,9 +679,10 @@ def grooms(held: Held, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
         "slicked": lambda d: crop(skin, d, backwards, 0.90, 0.30, 0.40, 0.14, 0.2),
         "coily": lambda d: coily_hair(skin, d), "locs": lambda d: locs(skin, d), "curly": lambda d: curly_hair(skin, d),
         "wavy": lambda d: wavy_hair(skin, d), "straight": lambda d: straight_hair(skin, d),
-        "ponytail": lambda d: ponytail(skin, d), "braid": lambda d: braid(skin, d),
-        "bun": lambda d: bun(skin, d), "fringe": lambda d: fringe(skin, d),
+        "drawn": lambda d: gathered_hair(skin, d), "knot": lambda d: knot(skin, d), "tail": lambda d: tail(skin, d),
+        "fringe": lambda d: fringe(skin, d),
         "brows": lambda d: brows(skin, d), "beard": lambda d: beard(skin, d), "lashes": lambda d: lashes(skin, d),
+        "plait": lambda d: plait(skin, d),
     }  # fmt: skip
     found = {}
     for number, (name, grower) in enumerate(growers.items()):

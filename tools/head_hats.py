@@ -59,15 +59,21 @@ def crown(
     return np.asarray(origin + reach[..., None] * towards)
 
 
+def ridges(at: np.ndarray) -> np.ndarray:
+    """Folds of cloth under tension: narrow crests between wide valleys, 0 to 1, one for each whole number."""
+    return np.asarray((1 - np.abs(np.sin(np.pi * at))) ** 2)
+
+
 def beanie(skin: Skin) -> list[Sheet]:
     """Ribbed knitwear with a cuff that is turned up: from above the brows over the tops of the ears, higher on top."""
-    knit = crown(skin, (0.20, -0.10, -0.28), 0.075, 0.15, 34)
+    knit = crown(skin, (0.155, -0.17, -0.30), 0.075, 0.20, 34)
     middle = np.array([0.0, 0.35, -1.4])
     share = np.linspace(0, 1, 34)[:, None]
     ribs = np.cos(48 * _TURN)[None] * (1 - share) ** 0.4
     cuff = 0.05 * np.clip((0.25 - share) / 0.03, 0, 1)
     edge = np.exp(-(((share - 0.265) / 0.03) ** 2)) + np.exp(-((share / 0.02) ** 2))
-    loose = 0.03 * np.sin(2 * _TURN + 0.8)[None] * np.clip((share - 0.3) / 0.4, 0, 1)
+    slack = ridges(0.9 * np.sin(_TURN + 0.6)[None] + 3.4 * share) * np.clip((share - 0.3) / 0.25, 0, 1)
+    loose = 0.03 * np.sin(2 * _TURN + 0.8)[None] * np.clip((share - 0.3) / 0.4, 0, 1) + 0.045 * slack
     out = 1 + (cuff + loose + 0.020 * ribs)[..., None] / np.linalg.norm(knit - middle, axis=2, keepdims=True)
     tint = (0.86 + 0.20 * ribs - 0.34 * edge) * np.ones_like(ribs)
     return [(middle + (knit - middle) * out, tint, False)]
@@ -102,7 +108,7 @@ def cap(skin: Skin) -> list[Sheet]:
 
 def felt_hat(skin: Skin) -> list[Sheet]:
     """A hat of felt: walls that taper, a pinched crease along the top, a ribbon, a brim that dips in front."""
-    base = crown(skin, (0.27, 0.10, -0.06), 0.42, 0.0)[0]
+    base = crown(skin, (0.185, -0.03, -0.14), 0.40, 0.0)[0]
     base = gaussian_filter(base, (4.0, 0), mode="wrap")
     middle, top = np.array([0.0, 0.0, -1.30]), 1.97
     flat = (base - middle) * np.array([1.0, 0, 1.0])
@@ -110,7 +116,7 @@ def felt_hat(skin: Skin) -> list[Sheet]:
     rows, tints = [], []
     for share in np.linspace(0, 1, 26):
         height = base[:, 1] + (top - base[:, 1]) * share - 0.06 * (share == 0)
-        inward = 1 - 0.17 * share**1.5 - pinch * share - 0.03 * np.clip((share - 0.85) / 0.15, 0, 1) ** 2
+        inward = 1 - 0.12 * share**1.5 - pinch * share - 0.03 * np.clip((share - 0.85) / 0.15, 0, 1) ** 2
         inward = inward + 0.02 * (share < 0.26)
         rows.append(middle + flat * inward[:, None] + height[:, None] * np.array([0, 1.0, 0]))
         tints.append(np.full(_ROUND, (0.30 if 0.01 < share < 0.25 else 0.20) if share < 0.26 else 1.0))
@@ -128,17 +134,104 @@ def felt_hat(skin: Skin) -> list[Sheet]:
     return [(np.stack(rows), np.stack(tints), False), (ring, bound, True)]
 
 
-def draped(origin: Float[np.ndarray, " 3"], towards: Float[np.ndarray, "r c 3"]) -> Float[np.ndarray, "r c"]:
-    """How far rays stay inside of a scarf that hangs from chin and skull to the shoulders."""
+def wound(skin: Skin) -> list[Sheet]:
+    """A headscarf: a band at the hair's line, cloth tight around the face, its end laid over neck and shoulders."""
+    origin, sides = np.array([0.0, 0.05, -1.3]), np.abs((_TURN + np.pi) % (2 * np.pi) - np.pi)
+    start = np.radians(np.interp(np.degrees(sides), *zip(*_OPENING, strict=True)))
+    start = gaussian_filter(start, 2.0, mode="wrap")
+    high, low = np.cos(_TURN), np.clip(-np.cos(_TURN), 0, 1)
+    head = skin.faces[~skin.ears[skin.faces].any(1) & (skin.points[skin.faces][..., 1].min(1) > -2.7)]
+
+    def over(angle: np.ndarray, off: np.ndarray, loose: float) -> np.ndarray:
+        towards = np.stack([np.sin(angle) * np.sin(_TURN), np.sin(angle) * high, np.cos(angle)], -1)
+        reach = farthest(origin, towards.reshape(-1, 3), skin.points[head]).reshape(angle.shape)
+        smooth = gaussian_filter(reach, (1.5, 4.0), mode=("nearest", "wrap"))
+        reach = np.maximum(np.maximum(smooth, reach * 0.97), draped(origin, towards, _WOUND)) if loose else reach
+        return np.asarray(
+            origin + (gaussian_filter(reach, (0.8, 2.0), mode=("nearest", "wrap")) + off)[..., None] * towards
+        )
+
+    share = np.concatenate([[0.0], np.linspace(0, 1, 40)])[:, None]
+    angle = start + (np.pi * (0.97 - 0.50 * low**0.7) - start) * share**1.3
+    beside = np.clip((share - 0.03) / 0.25, 0, 1) * np.sin(sides) ** 2
+    along = ridges(3.4 * angle + 0.7 * np.cos(2 * _TURN) + 0.9 * high) + 0.35 * ridges(5.3 * angle - 0.8 * high + 0.3)
+    # Crests that run across the grid would be a saw's edge.
+    along = 1.25 * gaussian_filter(along, (1.4, 4.0), mode=("nearest", "wrap"))
+    hem = np.exp(-((share / 0.02) ** 2))
+    off = 0.045 + 0.12 * np.minimum(1, 4 * share) * (0.2 + 0.8 * (1 - low)) + 0.065 * beside * along
+    tint = 0.93 + 0.30 * beside * (along - 0.35) - 0.18 * np.exp(-(((share - 0.035) / 0.012) ** 2)) + 0.05 * hem
+    off[0], tint[0] = -0.25, 0.55  # no gap between the edge and narrow cheeks
+    band = start + np.radians(np.array([-4.1, -4.0, -2.0, 0.5, 4.0]))[:, None] * np.clip(2 * high - 0.4, 0, 1)
+    inner = over(band, np.array([-0.03, 0.018, 0.028, 0.03, 0.02])[:, None] - 0.6 * np.clip(0.8 - 3 * high, 0, 1), 0.0)
+    return [
+        (over(angle, off, 1.0), tint, False),
+        (inner, np.array([0.5, 0.6, 0.66, 0.5, 0.4])[:, None] + 0 * _TURN, False),
+        _cape(),
+    ]
+
+
+_OPENING = (
+    (0, 30),
+    (30, 30.5),
+    (50, 33),
+    (70, 39),
+    (90, 44),
+    (110, 46.5),
+    (135, 49.5),
+    (150, 53.5),
+    (165, 57),
+    (180, 59),
+)
+"""Where a headscarf's edge lies around the face: angles from the top, and from straight ahead."""
+
+
+def _cape() -> Sheet:
+    """A scarf's end: from under the chin and over the jaws' corners down to chest and shoulders."""
+    ahead, share = np.cos(_TURN), np.linspace(0, 1, 34)[:, None]
+    top = np.interp(ahead, [-1, -0.4, 0.3, 0.75, 1], [-0.9, -1.05, -1.40, -1.75, -1.82])
+    top = gaussian_filter(top, 3.0, mode="wrap") + 0.10 * np.sin(_TURN)
+    y = top + (-3.95 - top) * share**1.15
+    below = [-3.95, -3.4, -2.9, -2.5, -2.2, -1.95, -1.5, -1.0]
+    front = np.interp(y, below, [2.05, 1.85, 1.62, 1.42, 1.27, 1.18, 1.2, 1.2])
+    aside = np.interp(y, below, [2.9, 2.45, 1.85, 1.45, 1.27, 1.22, 1.27, 1.32])
+    back = np.interp(y, below, [1.95, 1.85, 1.6, 1.4, 1.3, 1.25, 1.35, 1.5])
+    long = np.where(ahead > 0, front, back)
+    reach = 1 / np.sqrt((np.sin(_TURN) / aside) ** 2 + (ahead / long) ** 2)
+    x, open_ = reach * np.sin(_TURN), np.clip(share / 0.15, 0, 1)
+    slant = ridges(2.6 * y + 1.25 * x + 0.25 * np.sin(3 * _TURN)) * np.exp(-(((y + 2.35) / 0.65) ** 2))
+    swag = ridges(1.9 * y - 0.9 * np.abs(x - 0.35) + 0.4) * np.exp(-(((y + 2.9) / 0.6) ** 2)) * np.clip(ahead, 0, 1)
+    hang = ridges(1.35 * _TURN / np.pi * 4 + 0.5 * y) * np.clip((-2.4 - y) / 0.8, 0, 1)
+    fold = 0.85 * slant + 0.8 * swag + 0.9 * hang
+    reach = gaussian_filter(reach + 0.11 * open_ * fold, (1.0, 2.0), mode=("nearest", "wrap"))
+    reach[0] -= 0.35
+    points = np.stack([reach * np.sin(_TURN), y + 0 * reach, reach * ahead - 1.3], -1)
+    tint = 0.80 + 0.16 * np.clip(share / 0.1, 0, 1) + 0.30 * open_ * (fold - 0.30) - 0.35 * (share == 0)
+    return points, tint, False
+
+
+_WOUND = (
+    (-2.5, 1.05, 0.9, 1.0), (-2.0, 1.17, 1.0, 1.2), (-1.5, 1.22, 1.05, 1.3), (-1.0, 1.32, 1.05, 1.42),
+    (-0.4, 1.40, 1.05, 1.62), (0.6, 1.22, 1.0, 1.72), (1.2, 0.95, 0.8, 1.45), (1.6, 0.6, 0.6, 0.9),
+)  # fmt: skip
+_HOOD = (
+    (-3.1, 1.95, 1.55, 1.7), (-2.8, 1.75, 1.42, 1.62), (-2.4, 1.50, 1.26, 1.5), (-2.0, 1.40, 1.18, 1.42),
+    (-1.5, 1.40, 1.15, 1.4), (-0.4, 1.46, 1.15, 1.58), (0.6, 1.25, 1.0, 1.74), (1.2, 1.0, 0.8, 1.5),
+    (1.6, 0.6, 0.6, 0.9),
+)  # fmt: skip
+"""Heights, and how far cloth hangs there aside, ahead and behind."""
+
+
+def draped(
+    origin: Float[np.ndarray, " 3"], towards: Float[np.ndarray, "r c 3"], shape: tuple[tuple[float, ...], ...]
+) -> Float[np.ndarray, "r c"]:
+    """How far rays stay inside of cloth that hangs from the skull."""
     far = np.linspace(0.2, 4.2, 81)
     at = origin + far[:, None, None, None] * towards
     x, y, z = at[..., 0], at[..., 1], at[..., 2] + 1.3
-    heights = [-4.6, -3.4, -2.6, -2.0, -1.5, -0.4, 0.6, 1.5]
-    wide = np.interp(y, heights, [2.3, 1.95, 1.65, 1.45, 1.42, 1.52, 1.10, 0.6])
-    ahead = np.interp(y, heights, [2.0, 1.95, 1.75, 1.50, 1.42, 1.2, 1.0, 0.6])
-    behind = np.interp(y, heights, [2.0, 1.75, 1.55, 1.35, 1.25, 1.4, 1.5, 0.9])
+    heights, *others = zip(*shape, strict=True)
+    wide, ahead, behind = (np.interp(y, heights, of) for of in others)
     inside = (x / wide) ** 2 + (z / np.where(z > 0, ahead, behind)) ** 2 < 1
-    inside &= (y < 1.6) & (y > -3.6)
+    inside &= (y < heights[-1]) & (y > heights[0])
     return np.where(inside, far[:, None, None], 0.0).max(0)
 
 
@@ -153,7 +246,7 @@ def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: fl
     towards = np.stack([np.sin(angle) * np.sin(_TURN), np.sin(angle) * high, np.cos(angle)], -1)
     head = skin.faces[~skin.ears[skin.faces].any(1) & (skin.points[skin.faces][..., 1].min(1) > -2.0)]
     reach = farthest(origin, towards.reshape(-1, 3), skin.points[head]).reshape(angle.shape)
-    reach = np.maximum(reach, draped(origin, towards))
+    reach = np.maximum(reach, draped(origin, towards, _HOOD))
     smooth = gaussian_filter(reach, (1.5, 4.0), mode=("nearest", "wrap"))
     reach = np.maximum(smooth, reach * 0.97) + edge + (thick - edge) * np.minimum(1, 5 * share)
     reach = gaussian_filter(reach, (0.8, 3.0), mode=("nearest", "wrap"))
@@ -164,9 +257,25 @@ def wrap(skin: Skin, opening: tuple[float, float, float], edge: float, thick: fl
     along = np.sin(5 * side + 6.5 * angle) + 0.6 * np.sin(9 * side - 4 * angle + 1)
     wave = (0.10 + low) * (0.8 * around + 0.6 * along) + 0.25 * along * np.clip(1 - np.abs(high), 0, 1)
     band, seam = np.clip((0.045 - share) / 0.01, 0, 1), np.exp(-(((share - 0.06) / 0.010) ** 2))
-    tint = 1 + 0.34 * (wave - 0.3) - 0.28 * seam - 0.10 * np.exp(-((share / 0.012) ** 2))
+    middle = np.exp(-((np.minimum(_TURN, 2 * np.pi - _TURN) / 0.03) ** 2)) * (share > 0.05)
+    tint = 1 + 0.34 * (wave - 0.3) - 0.28 * seam - 0.10 * np.exp(-((share / 0.012) ** 2)) - 0.2 * middle
     reach = reach + folds * wave * np.clip((share - 0.02) / 0.2, 0, 1) + 0.02 * band
     return [(origin + reach[..., None] * towards, tint, True)]
+
+
+def hood(skin: Skin) -> list[Sheet]:
+    """A hood that is up, with a hem and the cords that come out of it at the throat."""
+    cloth = wrap(skin, (33.5, 49, 61), 0.09, 0.20, 0.10)
+    at, along = cloth[0][0].reshape(-1, 3), np.abs(np.linspace(-1, 1, _ROUND, endpoint=False))
+    turn = np.linspace(0, 2 * np.pi, 6)[:, None]
+    for side in (1.0, -1.0):
+        x, y = side * (0.36 - 0.06 * along + 0.02 * np.sin(5 * along)), -2.12 - 0.9 * along
+        near = np.hypot(at[:, 0] - x[:, None], at[:, 1] - y[:, None]) < 0.2
+        z = gaussian_filter(np.where(near, at[:, 2], -9.0).max(1), 6.0, mode="wrap") + 0.10
+        cord = np.stack([x + 0.045 * np.cos(turn), y + 0 * turn, z + 0.045 * np.sin(turn)], -1)
+        tint = 1.5 + 0.25 * np.sin(90 * along) - 0.8 * (along < 0.03) + 0 * turn
+        cloth.append((cord, tint, True))
+    return cloth
 
 
 def worn_meshes(held: Held) -> dict[str, np.ndarray]:
@@ -174,7 +283,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
     skin = Skin(held)
     hats = {
         "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
-        "hood": wrap(skin, (38, 49, 59), 0.16, 0.30, 0.07), "headscarf": wrap(skin, (37, 49, 50.5), 0.03, 0.11, 0.09),
+        "hood": hood(skin), "headscarf": wound(skin),
     }  # fmt: skip
     sheets = {name: [(*sheet, True) for sheet in parts] for name, parts in hats.items()}
     sheets |= clothes(Body(farthest, skin.points, skin.faces))
@@ -186,7 +295,7 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
             corners = flat[grid]
             normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
             grid = grid[np.linalg.norm(normal, axis=1) > 1e-5]
-            middle = np.array([0, 0.35 if name in hats else -3.9, -1.4])
+            middle = np.array([0, flat[:, 1].mean() if name in hats else -3.9, -1.4])
             outward = (normal * (corners[:, 0] - middle)).sum() > 0
             grid = grid if outward else grid[:, ::-1]
             # Both sides of a sheet have points of their own, for a normal each.

@@ -22,6 +22,7 @@ from scipy.spatial import cKDTree
 from tools.head_grooms import FACTS, grooms
 from tools.head_hats import worn_meshes
 from tools.head_landmarks import landmark_anchors
+from tools.head_relief import larynx, muscular_neck, rounded_ears
 from transect.generators.faceworld.mesh.asset import FILE
 from transect.generators.faceworld.mesh.kernels import find_normals, rasterize
 
@@ -37,11 +38,16 @@ ENDS = (("decr", "incr"), ("down", "up"), ("in", "out"), ("concave", "convex"), 
 AXES = {"down": "high", "up": "high", "in": "across", "out": "across", "backward": "ahead", "forward": "ahead"}
 FOLDERS = ("head", "nose", "mouth", "eyes", "cheek", "chin", "forehead", "ears", "neck", "eyebrows")
 MAPS = ("lips", "ears", "eyelids", "inside-mouth")
+CREASED = ("age", "mouth-laugh-lines", "eye-bag")
+"""What folds cheeks, and must not be spread."""
+NARROW = ("nose", "eye", "ear", "mouth", "chin-height")
+"""What must not reach far into them."""
 _DIRECTIONS = 256
 _SIDE = 320
 _FLIP = np.array([-1.0, 1, 1])
-_REACH, _GUM = 0.13, -1.25
-"""How far around itself a tooth follows the skin; below this height lower teeth are never seen."""
+_REACH, _GUM, _TEETH, _SOFT = 0.13, -1.25, (-0.03, 0.04), (0.22, 0.09)
+"""How far around itself a tooth follows the skin; below this height lower teeth are never seen; how much lower and
+nearer to the lips they stand than in MakeHuman; how widely cheeks spread what is theirs, and what is not."""
 
 
 class Base(NamedTuple):
@@ -177,8 +183,8 @@ def neighbors(faces: Int[np.ndarray, "f 3"], count: int) -> tuple[Int[np.ndarray
 
 
 def packed(values: Float[np.ndarray, ...]) -> dict[str, np.ndarray]:
-    """As whole numbers of 16 bits and a scale for each entry."""
-    scale = np.maximum(np.abs(values).reshape(len(values), -1).max(axis=1), 1e-9) / 32767
+    """As whole numbers of 16 bits and a scale for each entry, in steps of 2 micrometers or more."""
+    scale = np.maximum(np.abs(values).reshape(len(values), -1).max(axis=1), 1) / 32767
     whole = np.rint(values / scale.reshape(-1, *(1,) * (values.ndim - 1))).astype(np.int16)
     return {"values": whole, "scale": scale.astype(np.float32)}
 
@@ -191,14 +197,59 @@ def even(units: dict[str, Float[np.ndarray, "n 3"]], points: Float[np.ndarray, "
 
 
 def filled_cheeks(points: Float[np.ndarray, "n 3"], skin: Bool[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """What a smile gathers above the fold from nose to mouth: the cheek's fat comes forward, the fold stays behind."""
+    """What a smile gathers above the fold from nose to mouth, and how it draws the mouth's corners onto the teeth."""
     side, up = np.abs(points[:, 0]), points[:, 1]
     beyond = 0.92 * (side - 0.30 + 0.42 * (up + 0.72))
-    step = np.clip((beyond + 0.01) / 0.09, 0, 1)
-    amount = step**2 * (3 - 2 * step) * np.exp(-((np.maximum(beyond - 0.12, 0) / 0.24) ** 2))
-    amount *= np.exp(-(((up + 0.68) / 0.27) ** 2)) * (skin & (points[:, 2] > -0.5))
-    ways = np.stack([0.04 * np.sign(points[:, 0]), np.full_like(up, 0.04), np.full_like(up, 0.16)], 1)
-    return np.asarray(amount[:, None] * ways)
+    amount = _step((beyond + 0.03) / 0.20) * np.exp(-((np.maximum(beyond - 0.14, 0) / 0.26) ** 2))
+    amount *= np.exp(-(((up + 0.62) / 0.26) ** 2)) * (skin & (points[:, 2] > -0.5))
+    ways = np.stack([0.02 * np.sign(points[:, 0]), np.full_like(up, 0.05), np.full_like(up, 0.08)], 1)
+    back = np.exp(-(((side - 0.40) / 0.16) ** 2) - ((up + 1.17) / 0.18) ** 2) * _step((points[:, 2] - 0.05) / 0.2)
+    fold = np.exp(-(((beyond + 0.02) / 0.06) ** 2) - ((up + 0.94) / 0.2) ** 2) * (skin & (points[:, 2] > 0.2))
+    wing = np.exp(-(((side - 0.24) / 0.12) ** 2) - ((up + 0.76) / 0.10) ** 2) * (points[:, 2] > 0.1)
+    pull = np.stack([0.018 * np.sign(points[:, 0]) * wing, 0.015 * wing, -0.08 * back - 0.02 * fold], 1)
+    return np.asarray(amount[:, None] * ways + pull)
+
+
+def parted_lips(points: Float[np.ndarray, "n 3"], jaw: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+    """What bares the upper teeth: the upper lip rises as one and is drawn thin and flat, the lower lip stays level."""
+    side, up, ahead = np.abs(points[:, 0]), points[:, 1], points[:, 2]
+    below = _step((np.linalg.norm(jaw, axis=1) - 0.15) / 0.2)
+    above = (1 - below) * _step((-0.89 - up) / 0.27) * (1 - _step((-1.24 - up) / 0.1))
+    beneath = below * _step((up + 1.75) / 0.55)
+    across = _step((0.46 - side) / 0.26) * _step((ahead - 0.05) / 0.25)
+    ways = np.stack([np.zeros_like(up), 0.06 * above - 0.035 * beneath, -0.05 * above - 0.03 * beneath], 1)
+    return np.asarray(across[:, None] * ways)
+
+
+def _step(value: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """From 0 at 0 to 1 at 1, smoothly."""
+    held = np.clip(value, 0, 1)
+    return np.asarray(held**2 * (3 - 2 * held))
+
+
+def softened(
+    points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "f 3"], held: dict[str, np.ndarray], width: float
+) -> Float[np.ndarray, "n n"]:
+    """What spreads displacements of cheeks so widely: the sources' end at a line, and their sum would be a shelf.
+
+    Nose, lips, lids and ears keep theirs; between them and the cheek the change is gradual.
+    """
+    outer = np.isin(np.arange(len(points)), faces) & (held["region_inside_mouth"] < 0.5)
+    corners = points[faces]
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    size = np.bincount(faces.ravel(), np.repeat(area, 3), len(points)) * outer
+    side, up, ahead = np.abs(points[:, 0]), points[:, 1], points[:, 2]
+    nose = (side < 0.30) & (up > -0.90) & (up < 0.2) & (ahead > 0)
+    firm = outer & (nose | np.max([held[f"region_{name}"] > 0.3 for name in ("lips", "ears", "eyelids")], axis=0))
+    away = cKDTree(points[firm]).query(points)[0]
+    share = np.clip(away / 0.18, 0, 1) * np.clip((-0.10 - up) / 0.2, 0, 1) * np.clip((ahead + 1.7) / 0.4, 0, 1)
+    share *= np.clip((up + 2.2) / 0.3, 0, 1)
+    found = np.eye(len(points))
+    for row in np.flatnonzero(outer & (share > 0)):
+        weights = size * np.exp(-((points - points[row]) ** 2).sum(1) / (2 * width**2))
+        found[row] *= 1 - share[row]
+        found[row] += share[row] * weights / weights.sum()
+    return found
 
 
 def behind_lips(
@@ -252,6 +303,7 @@ def head_of(folder: Path) -> dict[str, np.ndarray]:
     faces = number[faces].astype(np.int32)
     points = (mean - middle) * scale
     roots = np.isin(np.arange(len(kept)), faces[part == 4]) & (points[:, 1] < _GUM)
+    points[np.isin(np.arange(len(kept)), faces[np.isin(part, (3, 4))]), 1:] += _TEETH
     points[roots, 1] = (points[roots, 1] + _GUM) / 2  # so long as MakeHuman's, they come through the chin
     starts, near = neighbors(faces[part == 0], len(kept))
     held = {
@@ -265,15 +317,22 @@ def head_of(folder: Path) -> dict[str, np.ndarray]:
         read = picture[rows.clip(0, high - 1), columns.clip(0, wide - 1)]
         held[f"region_{name.replace('-', '_')}"] = read.astype(np.float32)
     skin = np.isin(np.arange(len(kept)), faces[part == 0])
+    held["mean"] = muscular_neck(rounded_ears(held["mean"], held["region_ears"]), skin)
     inside = np.where(np.isin(np.arange(len(kept)), faces[np.isin(part, (3, 4, 5))]), 1, held["region_inside_mouth"])
     # What shows as lips part sees light then.
     inner = skin & ((inside > 0.5) | (held["region_lips"] > 0.3))
     light = 0.6 * inner * np.clip(2 * points[:, 2] + 0.4, 0.2, 1)
     held["sky"] = np.maximum(held["sky"], light).astype(np.float32)
-    units = even(targets.units(), points) | {"cheekFill": filled_cheeks(points, skin & (inside < 0.5)) / scale}
+    units = even(targets.units(), points)
+    units["cheekFill"] = filled_cheeks(points, skin & (inside < 0.5)) * skin[:, None] / scale
+    units["lipsPart"] = parted_lips(points, units["jawOpen"] * scale) * skin[:, None] / scale
     follow = behind_lips(points, units["jawOpen"] * scale, inside, skin)
-    shapes = {name: follow @ field for name, field in {**targets.locals(), **directions}.items()}
-    fields = {**shapes, **units}
+    wide, narrow = (softened(points, faces[part == 0], held, width) for width in _SOFT)
+    shapes = {
+        name: follow @ (field if name in CREASED else (narrow if name.startswith(NARROW) else wide) @ field)
+        for name, field in {**targets.locals(), **directions}.items()
+    }
+    fields = {**shapes, **units, "larynx": larynx(points, skin) / scale}
     held["names"] = np.array(list(fields))
     held |= landmark_anchors(held, (fields["jawOpen"] * scale).astype(np.float32))
     moves = packed(np.stack(list(fields.values())) * scale)

@@ -37,6 +37,18 @@ def test_clothes_are_what_their_lightness_changes():
     assert (reached & ~clothes).sum() < 0.05 * clothes.sum()
 
 
+def test_a_headscarf_hides_hair_ears_and_neck():
+    levels = {"hat": 5.0, "facial_hair": 0.0, "blur": 0.0, "earrings": 1.0, "mouth_open": 0.0, "yaw": 0.0}
+    worn = WORLD.set(SUBJECTS, levels)
+    masks, points = WORLD.masks(worn), WORLD.landmarks(worn)
+    rows, columns = np.mgrid[:SIZE, :SIZE]
+    for row, jaw in enumerate(points[:, :17]):
+        assert masks["hair"][row].sum() < 0.002 * SIZE**2
+        below = rows > jaw[8, 1] + 3
+        beside = (columns < jaw[:, 0].min() - 3) | (columns > jaw[:, 0].max() + 3)
+        assert not (masks["skin"][row] & (below | beside)).any(), row
+
+
 def test_no_mask_depends_on_light_tone_or_noise():
     other = WORLD.set(SUBJECTS, {"skin_tone": 9.0, "light_azimuth": 40.0, "noise": 3.0, "exposure": 1.0, "blur": 1.0})
     for name, mask in WORLD.masks(other).items():

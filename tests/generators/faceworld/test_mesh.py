@@ -10,7 +10,7 @@ from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.kernels import compiled
-from transect.generators.faceworld.mesh.shading import LEFT_EYE, RIGHT_EYE
+from transect.generators.faceworld.mesh.shading import LEFT_EYE, RIGHT_EYE, _reached
 from transect.generators.faceworld.mesh.shape import Pose, rest_shape
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.world import FaceWorld
@@ -84,3 +84,26 @@ def test_loops_are_compiled_where_no_cache_can_be_written(monkeypatch):
     values = np.arange(3, dtype=np.float32)
     double(values)
     assert values.tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("soft", [0.0, 1.0])
+def test_a_shadow_is_as_soft_as_what_casts_it_is_far(soft):
+    lamp = np.zeros((10, 3), np.float32)
+    lamp[0, 2], lamp[5], lamp[6:9] = 1, [soft, 32, 0.05], np.eye(3)
+
+    def widths(above):
+        """Between where nine tenths and where one tenth of the light arrives at a plane, from an edge over it."""
+        shadow = np.full((256, 256), -0.01, np.float32)
+        shadow[:, 128:] = above
+        lit = []
+        for x in np.arange(-1, 1, 1 / 32, dtype=np.float32):
+            at = np.zeros(21, np.float32)
+            at[5], at[6], at[20] = 1, x, 1
+            lit.append(_reached(at, lamp, shadow, np.float32(1)))
+        assert [lit[0], lit[-1]] == pytest.approx([1, 0], abs=1e-6)
+        return (np.sum(np.array(lit) > 0.1) - np.sum(np.array(lit) > 0.9)) / 32
+
+    # A round lamp of radius r, seen as .10 + .24 soft at distance 1, leaves 1.37 r of shade between these shares.
+    radius = 0.10 + 0.24 * soft
+    assert widths(1.5) == pytest.approx(1.37 * radius * 1.5, rel=0.35)
+    assert widths(0.4) < 0.75 * widths(1.5)

@@ -47,7 +47,6 @@ HAIR_STYLES = ("bald", "cropped", "coily", "curly", "wavy", "straight", "ponytai
 FACIAL_HAIR_STYLES = ("stubble", "mustache", "goatee", "full")
 BACKGROUNDS = ("studio", "wall", "interior", "outdoors")
 CLOTHES = ("crew neck", "v-neck", "shirt", "turtleneck")
-PATTERNS = ("plain", "stripes", "checks")
 GLASSES = ("none", "thin frame", "thick frame", "tinted", "dark")
 HATS = ("none", "cap", "beanie", "brimmed hat", "hood", "headscarf")
 FACE_MASKS = ("none", "surgical", "cloth")
@@ -91,7 +90,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _nuisance("background_hue", "hue of the background", unit="turns"),
     _nuisance("background_lightness", "background from dark (0) to light (1)"),
     _choice("clothing", "neckline of the clothes", *CLOTHES, role="nuisance"),
-    _choice("clothing_pattern", "pattern of the clothes", *PATTERNS, role="nuisance"),
+    _choice("clothing_pattern", "pattern of the clothes", "plain", "stripes", "checks", role="nuisance"),
     _nuisance("clothing_hue", "hue of the clothes", unit="turns"),
     _nuisance("clothing_lightness", "clothes from dark (0) to light (1)"),
     _nuisance("noise", "sensor noise, 1 for the nominal sensor", 0, 3, source=_PHOTOGRAPHY),

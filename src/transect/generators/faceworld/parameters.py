@@ -16,7 +16,7 @@ from transect.generators.faceworld.attributes import IDENTITY, NAMES
 from transect.generators.faceworld.reflectance import hair_reflectance, iris_reflectance, luminance, skin_reflectance
 
 _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
-_IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
+_IDENTITY_LIMIT, _IDENTITY_SCALE = 2.1, 1.45
 _RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
 _VECTOR = 16
 BACKDROP = (0.105, 3.8)
@@ -68,7 +68,7 @@ def colors_of(scalars: Columns) -> dict[str, Float[np.ndarray, "n 3"]]:
         "hair": hair_reflectance(scalars["hair_color"], scalars["hair_redness"], 0.9 * grey),
         "iris": iris_reflectance(scalars["eye_color"]),
         "cloth": _cloth(scalars["clothing_hue"], scalars["clothing_lightness"]),
-        "hat_cloth": _cloth(0.6 + 0.45 * scalars["hat_hue"], np.clip(0.45 + 0.25 * scalars["hat_lightness"], 0, 1)),
+        "hat_cloth": _cloth(0.6 + 0.45 * scalars["hat_hue"], (0.47 + 0.17 * scalars["hat_lightness"]).clip(0.05, 0.78)),
         "backdrop": _backdrop(scalars["background_hue"], scalars["background_lightness"]),
         "gain": _gain(scalars),
     }

@@ -14,18 +14,9 @@ from jaxtyping import Bool, Float, Int
 
 from transect.engines.protocol import cores
 from transect.errors import BadInput, UnknownName
-from transect.generators.faceworld import camera, reflectance
+from transect.generators.faceworld import camera, causal_model, reflectance
 from transect.generators.faceworld.attributes import ATTRIBUTES
-from transect.generators.faceworld.causal_model import (
-    IDENTITY_COLUMNS,
-    LATENT_DIM,
-    LATENT_VIEW_SPACE,
-    SPACE,
-    CausalModel,
-    check_latents,
-    rotation,
-    turned,
-)
+from transect.generators.faceworld.causal_model import LATENT_DIM, LATENT_VIEW_SPACE, SPACE, CausalModel, rotation
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
 from transect.generators.faceworld.mesh.asset import asset
 from transect.generators.faceworld.parameters import parameters
@@ -100,8 +91,8 @@ class FaceWorld:
 
         Interventions are kept unchanged. Raises BadInput when the latents are not of space u.
         """
-        check_latents(latents)
-        return replace(latents, values=turned(rotation(), latents.values), space=LATENT_VIEW_SPACE)
+        causal_model.check_latents(latents)
+        return replace(latents, values=causal_model.turned(rotation(), latents.values), space=LATENT_VIEW_SPACE)
 
     def from_z(self, latents: Latents) -> Latents:
         """Latents of space u from the latent view, u = Rᵀ z; raises BadInput when the latents are not of space z.
@@ -117,7 +108,7 @@ class FaceWorld:
                 f"expected latents of FaceWorld's latent view (space z, [n, {LATENT_DIM}]), got space {latents.space}"
                 f" and shape {list(shape)}; make them with FaceWorld.to_z"
             )
-        return replace(latents, values=turned(rotation().T, latents.values), space=SPACE)
+        return replace(latents, values=causal_model.turned(rotation().T, latents.values), space=SPACE)
 
     def read(self, latents: Latents) -> pa.Table:
         """The value of every attribute and nuisance, one float64 column each, after the latents' interventions."""
@@ -229,7 +220,7 @@ class FaceWorld:
 
     def _for_each(self, work: _Work, latents: Latents, values: dict[str, Float[np.ndarray, " n"]]) -> None:
         """Calls work(row, person) for all rows; a thread takes neighbors, which mostly share steps of their drawing."""
-        rows = parameters(values, latents.values[:, IDENTITY_COLUMNS])
+        rows = parameters(values, latents.values[:, causal_model.IDENTITY_COLUMNS])
         people = [Person(row, int(seed)) for row, seed in zip(rows, latents.seeds, strict=True)]
         parts = [range(len(people))[first : first + _TOGETHER] for first in range(0, len(people), _TOGETHER)]
 
@@ -301,7 +292,7 @@ class LatentWorld:
 
     def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:
         """The identity code of each latent, without its attributes."""
-        return np.asarray(self.world.from_z(latents).values[:, IDENTITY_COLUMNS])
+        return np.asarray(self.world.from_z(latents).values[:, causal_model.IDENTITY_COLUMNS])
 
     def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec."""

@@ -118,8 +118,7 @@ USUAL: Final[Mapping[str, tuple[float, ...]]] = {
     "crop": (0.6, 0.7, 0.8, 0.9, 1.0),
     "jpeg_quality": (10.0, 30.0, 60.0, 100.0),
 }
-"""Levels that are shown where `--vary` names none; but for the color of skin and hair, the photograph as it is is
-among them."""
+"""Levels shown where `--vary` names none; the photograph as it is is among them, but for the color of skin and hair."""
 
 
 @final

@@ -15,10 +15,7 @@ FILE = "head.npz"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groom:
-    """Strands [n, k, 3] on the mean head, from root to tip; vertices and weights of each root's triangle.
-
-    shade: factor on each strand's pigment.
-    """
+    """Strands [n, k, 3] on the mean head, root to tip; vertices and weights of roots' triangles; factors on pigment."""
 
     strands: Float[np.ndarray, "n k 3"]
     roots: Int32[np.ndarray, "n 3"]

@@ -9,28 +9,19 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int32, UInt8
 
-from transect.generators.faceworld.attributes import GLASSES, PATTERNS
-from transect.generators.faceworld.mesh import shading, worn
+from transect.generators.faceworld.attributes import FACE_MASKS, GLASSES, HATS
+from transect.generators.faceworld.mesh import shading, shape, worn
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
 from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of, skin_colors, skin_surface, zones
 from transect.generators.faceworld.mesh.kernels import enlarge, find_normals, rasterize, read_shadow
-from transect.generators.faceworld.mesh.shape import (
-    KEPT,
-    VIEW,
-    Head,
-    Pose,
-    Values,
-    face_vertices,
-    head_of,
-    remembered,
-    solid_faces,
-)
+from transect.generators.faceworld.mesh.shape import KEPT, Head, Pose, Values, head_of, remembered, solid_faces
 from transect.generators.faceworld.mesh.strands import Hair, hair_of
+from transect.generators.faceworld.reflectance import luminance
 
 _ABOVE = np.float32(0.3)
 """How much nearer a hat counts than it is, so that no hair comes through."""
-_SHADOW = 200
-_SHADOW_VIEW, _BIAS = 6.0, 0.05
+_SHADOW = 256
+_SHADOW_VIEW, _BIAS = 8.0, 0.05
 _CASTING = np.isin(np.arange(12), (shading.SKIN, shading.HAT, shading.FACE_MASK, shading.GARMENT))
 """Parts that cast shadows through the lamp's picture."""
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
@@ -117,16 +108,19 @@ def _scene(p: Values, head: Head, cloths: bytes, seed: int) -> Scene:
     nothing, (cloth, hat) = np.zeros((0, 3), np.float32), np.frombuffer(cloths, np.float32).reshape(2, 3)
     clothes, outer, name = worn.garment(p, cloth, head.rest, seed)
     faces, parts = solid_faces()
-    faces = np.where(worn.covered(name)[:, None], np.int32(0), faces)
-    beside = worn.beside_clothes(name) * (worn.beside_mask(int(p["face_mask"])) if p["face_mask"] > 0 else 1)
+    scarf = HATS[int(p["hat"])] == "headscarf"
+    faces = np.where(scarf & worn.under_scarf()[:, None], np.int32(0), faces)
+    others = (kinds[int(p[what])] for what, kinds in (("hat", HATS), ("face_mask", FACE_MASKS)) if p[what] > 0)
+    beside = np.prod([worn.beside(of) for of in (name, *others)], axis=0)
     scene = Scene(head.rest, head.posed, head.normals, faces, parts, nothing, nothing[:, 0], beside)
     scene = _wearing(scene, clothes, shading.GARMENT, outer, head.pose)
+    worn.tuck(name, scene.posed, len(head.rest), head.pose.turn(worn.CHEST))
     if p["hat"] > 0:
         scene = _wearing(scene, worn.hat(p, head.rest, hat), shading.HAT, 0.0, head.pose)
     if p["face_mask"] > 0:
         mask = worn.face_mask(head.rest, int(p["face_mask"]), seed)
         scene = _wearing(scene, mask, shading.FACE_MASK, 0.0, head.pose)
-    if p["earrings"] > 0:
+    if p["earrings"] > 0 and not scarf:
         scene = _wearing(scene, worn.earrings(head.rest, seed), shading.EARRING, 0.8, head.pose)
     return scene
 
@@ -210,14 +204,14 @@ def _vertices(
     found[:count, [15, 17, 18]] = skin_surface(p)
     for part in (shading.LEFT_EYE, shading.RIGHT_EYE):
         eye = vertices_of(part)
-        light[eye] = ambient[eye].mean(0) * (0.53 + 0.50 * p["face_shape"])  # long lashes shade it
+        light[eye] = ambient[eye].mean(0) * (0.62 + 0.40 * p["face_shape"])  # long lashes shade it
     teeth = vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE)
     side, ahead = np.abs(head.rest[teeth, 0]), head.rest[teeth, 2]
     corner = np.abs(head.rest[:, 0][asset().regions["lips"] > 0.5]).max()
     entering = np.clip((ahead - ahead.min()) / 1.2, 0, 1) ** 2 * np.clip(3.1 - 4 * side / corner, 0.4, 1)
     inside = head.pose.rotation[:, 2]
     entering[np.isin(teeth, vertices_of(shading.TONGUE))] *= 0.4  # it lies in the shade of the teeth
-    light[teeth] = (3.1 + 1.5 * p["mouth_open"]) * (2.2 * ambient_of(p, np.array([inside])) + key) * entering[:, None]
+    light[teeth] = (2.1 + 0.6 * p["mouth_open"]) * (2.2 * ambient_of(p, np.array([inside])) + key) * entering[:, None]
     found[teeth, 19] = entering
     return found
 
@@ -225,16 +219,12 @@ def _vertices(
 def _from_lamp(
     points: Float[np.ndarray, "v 3"], casting: Int32[np.ndarray, "f 3"], axes: Float[np.ndarray, "3 3"]
 ) -> tuple[Float[np.ndarray, "v 3"], Float[np.ndarray, "m m"]]:
-    seen, buffers = _at_lamp(points, axes), Buffers.empty(_SHADOW)
+    """Where points lie in the lamp's picture, and its depths."""
+    turned, scale, buffers = points @ axes.T, _SHADOW / _SHADOW_VIEW, Buffers.empty(_SHADOW)
+    down = _SHADOW / 2 - (turned[:, 1] + 0.3) * scale
+    seen = np.stack([_SHADOW / 2 + turned[:, 0] * scale, down, turned[:, 2]], 1).astype(np.float32)
     rasterize(seen, casting, *buffers)
     return seen, buffers.depth
-
-
-def _at_lamp(points: Float[np.ndarray, "v 3"], axes: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "v 3"]:
-    """Where points lie in the lamp's picture, and their depth."""
-    turned, scale = points @ axes.T, _SHADOW / _SHADOW_VIEW
-    seen = np.stack([_SHADOW / 2 + turned[:, 0] * scale, _SHADOW / 2 - (turned[:, 1] + 0.3) * scale, turned[:, 2]], 1)
-    return seen.astype(np.float32)
 
 
 def shadow_of(
@@ -251,7 +241,8 @@ def shadow_of(
 def _lamp(p: Values, seed: int) -> Float[np.ndarray, "10 3"]:
     """The lights, as shading.shade wants them; how hard the key light is and what shines from behind are the seed's."""
     draws = np.random.Generator(np.random.Philox(key=[seed, 11])).random(4)
-    towards, soft = _direction(p), draws[0] ** 2
+    soft, (a, b) = draws[0] ** 2, (p["light_azimuth"], p["light_elevation"])
+    towards = np.array([np.sin(a) * np.cos(b), np.sin(b), np.cos(a) * np.cos(b)], np.float32)
     half = towards + np.array([0, 0, 1], np.float32)
     half /= max(float(np.linalg.norm(half)), 1e-6)
     across = np.array([towards[2], 0, -towards[0]], np.float32)
@@ -295,7 +286,9 @@ def draw(p: Values, colors: Colors, seed: int, background: Float[np.ndarray, "s 
         np.empty((9, 21), np.float32), np.zeros((4, size), np.int32),
     )  # fmt: skip
     masked = label == shading.MASKED if p["face_mask"] > 0 else None
-    hair.paint(p, lamp[0], colors.hair, _LIGHT_COLOR, solid, buffers.depth, picture, label, masked)
+    skin = vertices[: len(head.rest), shading.LIGHT : shading.SURFACE].reshape(-1, 2, 3)
+    skin[:, 0] += (np.clip(head.normals @ lamp[0] + 0.3, 0, None) / 1.3 * vertices[: len(skin), 16])[:, None] * lamp[2]
+    hair.paint(p, lamp[0], colors.hair, _LIGHT_COLOR, skin, solid, buffers.depth, picture, label, masked)
     lenses = _draw_lenses(p, lens, head.pose, buffers, picture)
     depth = buffers.depth - _ABOVE * (label == shading.HEADWEAR) + _BEFORE * (label == shading.CLOTH)
     return Drawing(picture, label, lenses, buffers.nearest, depth)
@@ -327,6 +320,8 @@ def _without_frames(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Bool[
     screen, clothes = pose.project(scene.posed, size), scene.faces[scene.parts == shading.GARMENT]
     # Clothes do not turn with the neck: what of it would come through them stays behind.
     screen[clothes.min() : clothes.max() + 1, 2] += _BEFORE
+    worn_on_top = np.unique(scene.faces[hat])  # on which a scarf lies
+    screen[worn_on_top, 2] += 2 * _BEFORE * np.clip(-7 - scene.rest[worn_on_top, 1] / 0.3, 0, 1)
     # Nor may teeth come through lips and chins that age has thinned, or eyes through lids that a smile lifts.
     screen[vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE), 2] -= _BEHIND
     screen[vertices_of(shading.LEFT_EYE, shading.RIGHT_EYE), 2] -= _BEHIND / 2
@@ -336,34 +331,28 @@ def _without_frames(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Bool[
     return buffers, hat[buffers.nearest] & (buffers.nearest >= 0) if hat.any() else None
 
 
-def _direction(p: Values) -> Float[np.ndarray, " 3"]:
-    azimuth, elevation = p["light_azimuth"], p["light_elevation"]
-    across, ahead = np.sin(azimuth) * np.cos(elevation), np.cos(azimuth) * np.cos(elevation)
-    return np.array([across, np.sin(elevation), ahead], np.float32)
-
-
 def _eyes(p: Values, colors: Colors, head: Head) -> Float[np.ndarray, "4 3"]:
     centers = [head.posed[vertices_of(part)].mean(0) for part in (shading.LEFT_EYE, shading.RIGHT_EYE)]
-    aside = 0.42 * p["gaze"]
-    gaze = head.pose.rotation @ np.array([np.sin(aside), 0.0, np.cos(aside)])
-    iris = 1.1 * colors.iris / (1 + 2 * colors.iris.mean()) + np.array([0.004, 0.0025, 0.002])
+    turn, ease = head.pose.rotation, np.array([0.22, 0.15])
+    # Eyes turn toward the camera, and past it, but a head that is turned far away takes them along.
+    aside, up = np.tanh(np.arcsin(turn[2, :2]) / ease) * ease + np.array([0.42 * p["gaze"], 0])
+    gaze = turn @ np.array([np.sin(aside) * np.cos(up), np.sin(up), np.cos(aside) * np.cos(up)])
+    # Beside dark skin, from tone 6 on, a pale iris would glow.
+    beyond = luminance(colors.iris) / (0.19 * luminance(colors.skin))
+    iris = colors.iris * np.maximum(beyond, 1) ** -0.85
     return np.stack([*centers, gaze, iris]).astype(np.float32)
 
 
 def _cloth(p: Values, colors: Colors) -> Float[np.ndarray, "3 3"]:
     second = 0.5 * colors.cloth + np.array([0.07, 0.07, 0.075])
-    return np.stack([colors.cloth, second, [0, int(p["clothing"]), _pattern(p)]]).astype(np.float32)
-
-
-def _pattern(p: Values) -> int:
-    return {"plain": 0, "stripes": 1, "checks": 2}[PATTERNS[int(p["clothing_pattern"])]]
+    return np.stack([colors.cloth, second, [0, int(p["clothing"]), p["clothing_pattern"]]]).astype(np.float32)
 
 
 def _look(p: Values, size: int) -> Float[np.ndarray, " 9"]:
     old = min(max((p["age"] - 28) / 45, 0), 1.1)
     pores = 0.055 + 0.014 * old + 0.020 * (p["face_shape"] - 0.5)
-    white = 0.065 + 0.33 * min(p["sclera"], 1.1)
-    others = (size / VIEW / p["distance"], p["smile"], _crease(p), 0.40 * max(p["face_shape"] - 0.5, 0))
+    white = 0.028 + 0.325 * min(p["sclera"], 1.1)
+    others = (size / shape.VIEW / p["distance"], p["smile"], _crease(p), 0.40 * max(p["face_shape"] - 0.5, 0))
     return np.array([pores, old, p["brow_raise"], white, 2 * p["relief_1"], *others], np.float32)
 
 
@@ -388,7 +377,7 @@ def _unrolled() -> Float[np.ndarray, "v 4"]:
 def _ahead() -> Bool[np.ndarray, " f"]:
     """Faces of the front of the head; eyes and what is inside the mouth belong to it."""
     faces, parts = solid_faces()
-    return np.asarray((parts != shading.SKIN) | np.isin(faces, face_vertices()).all(1))
+    return np.asarray((parts != shading.SKIN) | np.isin(faces, shape.face_vertices()).all(1))
 
 
 def _draw_lenses(
@@ -404,8 +393,9 @@ def _draw_lenses(
     weights, (a, b, c) = found.weights[seen], lens.faces[found.nearest[seen]].T
     (x, y), (u, v) = lens.points[:, :2].T, weights.T
     x, y = (u * of[a] + v * of[b] + (1 - u - v) * of[c] for of in (x - np.float32(0.52) * np.sign(x), y))
-    aside, above = (10 * x - 5 * y + 1) ** 2, (7 * y - np.float32(0.4)) ** 2
-    window = np.clip(2 - aside * aside - above * above, 0, 1)
-    mirrored = np.float32(0.004) + np.float32(0.007) * np.clip(np.float32(2.5) * y + np.float32(0.4), 0, 1)
-    picture[seen] = picture[seen] * passed + (mirrored + np.float32(0.018) * window)[:, None] * _LIGHT_COLOR
+    aside, above = (8 * x - 4 * y + 1) ** 2, (5.5 * y - np.float32(0.5)) ** 2
+    window = np.clip(2 - aside * aside - above * above, 0, 1) * (np.float32(0.8) + np.float32(1.5) * y)
+    edge = np.clip(1 - (1 - u - v) * np.float32(14), 0, 1)  # which is cut at a slant
+    mirrored = np.float32(0.004) + np.float32(0.007) * (edge + np.clip(np.float32(2.5) * y + np.float32(0.4), 0, 1))
+    picture[seen] = picture[seen] * passed + (mirrored + np.float32(0.016) * window)[:, None] * _LIGHT_COLOR
     return seen

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -17,6 +18,8 @@ RIM = 0.70
 """Height on the mean head above which a hat hides hair."""
 KEPT = 255
 """The label of lashes: what they lie on stays what it is."""
+BEYOND = ("knot", "tail", "plait")
+"""Grooms that do not lie on the head."""
 _WIDE = 0.013
 """Width of a strand, which stands for a few hairs, in distances between the eyes."""
 
@@ -25,7 +28,8 @@ class Strands(NamedTuple):
     """A groom, how much longer each strand is than there, between which of its points it is drawn.
 
     cover: of a line; shine; code: their label; width; tip: share of the width at the tip; under: coverage and width of
-    the undercoat, 0 for none, every which strand makes it, and how light it is; fine: share of the coverage of each.
+    the undercoat, 0 for none, every which strand makes it, and how light it is; fine: share of the coverage of each;
+    middle: of its mass, from which it is lit around.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Strands(NamedTuple):
     tip: float = 0.25
     under: tuple[float, float, int, float] = (1.0, 0.075, 4, 0.50)
     fine: Float[np.ndarray, " n"] = np.ones(1, np.float32)
+    middle: tuple[float, float, float] = (0.0, 0.35, -1.45)
 
 
 def hairline(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
@@ -64,18 +69,17 @@ def beard_density(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     def soft(inside: Float[np.ndarray, " n"], width: float) -> Float[np.ndarray, " n"]:
         return np.asarray(np.clip(0.5 + inside / width, 0, 1))
 
-    mouth = soft(np.sqrt((x / 0.47) ** 2 + ((y + 1.13) / 0.165) ** 2) - 1, 0.10)
+    mouth = soft(np.sqrt((x / 0.41) ** 2 + ((y + 1.18) / 0.188) ** 2) - 1.04, 0.10)
     lip = soft(-0.80 - y, 0.05) * soft(y + 1.25, 0.1) * soft(0.50 - x, 0.12) * (z > -0.25)
     lip = lip * (0.45 + 0.55 * np.clip(x / 0.10, 0, 1))
     soul = soft(0.10 - x, 0.12) * soft(-1.2 - y, 0.08)
-    below = soft(-1.42 - y + 0.20 * np.clip(x, 0, 0.5), 0.16)
+    below = soft(-1.40 - y + 0.25 * np.clip(x, 0, 0.5), 0.16)
     chin = np.maximum(below, soul) * soft(0.62 - x, 0.2) * (z > -0.7)
     corner = soft(x - 0.42, 0.10) * soft(0.62 - x, 0.15) * soft(-0.95 - y, 0.2) * (z > -0.4)
     cheek = soft(-1.02 - 0.10 * np.sin(x * 7) + 0.75 * np.clip(x - 0.72, 0, 0.35) / 0.35 * (z < 0.2) - y, 0.22)
-    jaw = cheek * soft(x - 0.45, 0.3)
     ear = soft(x - 0.98, 0.06) * soft(-0.72 - y, 0.2) * soft(-0.45 - z, 0.2)
-    every = np.max([lip, chin, 0.9 * corner, jaw, ear], axis=0) * mouth
-    neck = soft(y + 2.12 + 0.25 * np.clip(x - 0.3, 0, 1), 0.25)
+    every = np.max([lip, chin, 0.9 * corner, cheek * soft(x - 0.45, 0.3), ear], axis=0) * mouth
+    neck = soft(y + 2.00 - 0.50 * np.clip(x - 0.3, 0, 0.6), 0.30)  # it ends above the larynx
     return np.asarray(every * neck * soft(z + 1.16, 0.12) * (y < -0.62))
 
 
@@ -88,14 +92,16 @@ def order(name: str) -> Float[np.ndarray, " n"]:
 def balding(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     """How early a place of the scalp loses its hair, from 1 (temples and crown) to 0 (sides and back)."""
     x, y, z = np.abs(at[:, 0]), at[:, 1], at[:, 2]
-    front = 1.1 - 0.52 * np.clip(-0.35 - z, 0, 3) - 0.1 * np.exp(-((x / 0.5) ** 2)) + 0.08 * np.clip(2 * x - 0.5, 0, 1)
+    front = 1.1 - 0.52 * np.clip(-0.35 - z, 0, 3) - 0.02 * np.exp(-((x / 0.5) ** 2)) + 0.08 * np.clip(2 * x - 0.5, 0, 1)
     crown = 1.05 - 0.75 * np.sqrt((z + 2.1) ** 2 + 0.7 * x**2)
-    return np.asarray(np.clip(np.maximum(front, crown) * np.clip((y - 0.62 - 0.05 * np.sin(9 * z)) / 0.45, 0, 1), 0, 1))
+    between = 0.76 - 0.14 * x**2 - 10 * np.clip(-2.1 - z, 0, 1)  # or an island would be left in the middle
+    high = (y - 0.55 - 0.05 * np.sin(9 * z)) / 0.65 + 3 * np.clip(0.8 - x, 0, 0.5) * (z > -1)
+    return np.asarray(np.clip(np.max([front, crown, between], axis=0) * np.clip(high, 0, 1), 0, 1))
 
 
-def spared(baldness: float) -> float:
-    """How early what a person still has is lost, as balding() counts."""
-    return float(1.10 - 1.03 * max(baldness, 0.0) ** 1.4)
+def left(early: Float[np.ndarray, " n"], baldness: float) -> Float[np.ndarray, " n"]:
+    """The share of hair left where it is lost so early, as balding() counts: it thins over two fingers' breadth."""
+    return np.asarray(np.clip((1.42 - 0.90 * max(baldness, 0.0) ** 1.4 - early) / 0.42, 0, 1))
 
 
 @functools.cache
@@ -106,8 +112,7 @@ def mirrored(name: str) -> Groom:
     flipped = mean[used] * np.array([-1.0, 1.0, 1.0], np.float32)
     nearest = np.array([np.argmin(((mean - point) ** 2).sum(1)) for point in flipped])
     roots = nearest[np.searchsorted(used, groom.roots)].astype(np.int32)
-    flip = groom.strands * np.array([-1.0, 1.0, 1.0], np.float32)
-    return Groom(np.ascontiguousarray(flip), roots, groom.weights, groom.shade)
+    return Groom(groom.strands * np.array([-1.0, 1.0, 1.0], np.float32), roots, groom.weights, groom.shade)
 
 
 @functools.cache
@@ -135,17 +140,17 @@ def _crossing(name: str, height: float) -> Float[np.ndarray, " n"]:
     return np.asarray(np.where(below.any(1) & (after > 0), before + share, after), dtype=np.float32)
 
 
-def _variant(p: Values) -> str:
-    """The groom that is drawn: some styles have several, by the person's own habits."""
-    style = HAIR_STYLES[int(p["hair_style"])]
+def _grooms(p: Values) -> list[str]:
+    """What is drawn: some styles have several grooms, by the person's own habits; thin hair is not tied."""
+    style, habit = HAIR_STYLES[int(p["hair_style"])], p["hair_parting"]
     if style == "cropped":
-        kind = p["hair_parting"]
-        return "slicked" if kind < -0.75 else ("parted" if kind > 0.25 else "textured")
+        return ["slicked" if habit < -0.75 else ("parted" if habit > 0.25 else "textured")]
     if style == "coily":
-        return "locs" if p["hair_curl"] > 1.2 else "coily"
-    if style == "ponytail":
-        return "braid" if p["hair_parting"] > 0.5 else "ponytail"
-    return style
+        return ["locs" if p["hair_curl"] > 1.2 else "coily"]
+    if style in ("ponytail", "bun"):
+        beyond = "knot" if style == "bun" else ("plait" if habit > 0.5 else "tail")
+        return [beyond, "drawn"] if p["baldness"] <= 0.35 else ["drawn"]  # what lies behind first: edges show it
+    return [style]
 
 
 def head_hair(p: Values) -> list[Strands]:
@@ -153,17 +158,37 @@ def head_hair(p: Values) -> list[Strands]:
     style, hat = HAIR_STYLES[int(p["hair_style"])], HATS[int(p["hat"])]
     if style == "bald" or hat in ("headscarf", "hood"):
         return []
-    name = _variant(p)
-    groom = mirrored(name) if p["hair_fall"] < 0 else asset().grooms[name]
-    groom = groom if hat == "none" else pressed(name)
-    count = len(groom.strands)
-    stretch, last = _grown(name, p, hat != "none")
-    first = np.zeros(count, np.float32) if hat == "none" else _crossing(name, RIM)
-    spans = np.stack([first, np.where(_kept(name, p), last, 0)], 1).astype(np.float32)
-    strands = [_made(name, groom, stretch, spans, p)]
+    strands = [_worn(name, p) for name in _grooms(p)]
     if p["bangs"] > 0.02 and p["baldness"] < 0.2 and hat == "none" and style != "coily":
         strands.append(_fringe(p))
     return strands
+
+
+_LOOKS: dict[str, dict[str, Any]] = {
+    "locs": {"shine": 0.15, "cover": 0.75, "width": 0.016, "tip": 0.4, "under": (1.0, 0.06, 4, 0.30)},
+    "coily": {"shine": 0.3, "width": 0.010, "tip": 0.3, "under": (1.0, 0.045, 4, 0.50)},
+    "curly": {"shine": 0.9, "width": 0.011, "under": (1.0, 0.045, 4, 0.62)},
+    **{name: {"shine": 1.2 if name == "drawn" else 0.6, "under": (1.0, 0.045, 4, 0.70)} for name in ("drawn", *BEYOND)},
+}
+
+
+def _worn(name: str, p: Values) -> Strands:
+    """A groom of the head as long as it is worn, and under a hat what shows below its rim."""
+    hat = p["hat"] > 0
+    groom = pressed(name) if hat else (mirrored(name) if p["hair_fall"] < 0 else asset().grooms[name])
+    if name == "knot" and not hat:  # the longer hair is, the larger; at the back of the head, or high on it
+        middle, high = groom.strands.mean((0, 1)), p["hair_parting"] > 0.7
+        own = middle + (0.78 + 0.26 * p["hair_length"]) * (groom.strands - middle) + high * np.array([0, 0.22, 0.25])
+        groom = replace(groom, strands=own.astype(np.float32))
+    stretch, last = _grown(name, p, hat)
+    first = _crossing(name, RIM) if hat else np.zeros(len(groom.strands), np.float32)
+    spans = np.stack([first, np.where(_kept(name, p), last, 0)], 1).astype(np.float32)
+    made = Strands(name, groom, stretch, spans, 0.65, 1.5, HAIR, fine=_fineness(name, p))
+    if name in ("textured", "parted", "slicked"):
+        full = min(max((p["hair_length"] * (p["baldness"] == 0) - 0.1) / 0.3, 0), 1)
+        return made._replace(under=(full, 0.045, 4, 0.65), cover=0.7, shine=0.9 if name == "textured" else 1.5)
+    made = made._replace(middle=groom.strands.mean((0, 1))) if name in BEYOND else made
+    return made._replace(**_LOOKS.get(name, {}))
 
 
 def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
@@ -171,47 +196,22 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
     count, points = asset().grooms[name].strands.shape[:2]
     length, stretch = p["hair_length"], np.full(count, 1 + 0.12 * p["hair_volume"])
     cut = min(max((p["baldness"] - 0.15) / 0.3, 0), 1)  # who loses hair wears the rest of it short
-    soon = np.clip(0.55 + 2 * (spared(p["baldness"]) - _rooted(name)[0]), 0.55, 1) if p["baldness"] > 0 else 1.0
+    soon = 0.20 + 0.80 * left(_rooted(name)[0], p["baldness"])
     last = np.full(count, points - 1.0)
     if name in ("textured", "parted", "slicked"):
         stretch *= (0.16 + 0.94 * length) * soon * (1 - 0.4 * cut)
     elif name == "coily":
         stretch *= (0.20 + 0.95 * length * (1 - 0.85 * cut)) * (0.4 if under else 1) * soon
-    elif name in ("ponytail", "braid"):
+    elif name in ("drawn", *BEYOND):
         stretch[:] = 1.0
-        last[_tail(name)] = (points - 1) * (0.40 + 0.60 * length)
-    elif name == "bun":
-        stretch[:] = 1.0
+        last *= 1.0 if name in ("drawn", "knot") else (0.40 + 0.60 * length) * (1 - 0.25 * order(name) ** 2)
     else:
         at = asset().grooms[name].strands[:, 0]
         rank = 0.5 + 0.4 * np.sin(57 * at[:, 0] + 83 * at[:, 2]) + 0.12 * order(name) if name == "locs" else order(name)
-        ragged = 0.10 * np.sin(11 * at[:, 0] + 7 * at[:, 2]) - 0.50 * rank**2.5
+        ragged = 0.16 * np.sin(at @ [11, 0, 7]) + 0.12 * np.sin(at @ [23, 0, -17]) - 0.6 * rank**2
         last = np.minimum(last, _crossing(name, round(-0.75 - 2.1 * length, 3)) + ragged * points / 4)
         last = np.maximum(last, 2.0) * (1 - 0.85 * cut)
     return stretch, last
-
-
-@functools.cache
-def _tail(name: str) -> np.ndarray:
-    """Strands that do not lie on the head: they begin far from their roots."""
-    groom = asset().grooms[name]
-    at = (asset().mean[groom.roots] * groom.weights[..., None]).sum(1)
-    return np.asarray(((groom.strands[:, 0] - at) ** 2).sum(1) > 0.01)
-
-
-def _made(name: str, groom: Groom, stretch: np.ndarray, spans: Float[np.ndarray, "n 2"], p: Values) -> Strands:
-    shine = {"coily": 0.3, "curly": 0.9, "textured": 0.9, "slicked": 1.5, "locs": 0.15}.get(name, 1.5)
-    made = Strands(name, groom, stretch, spans, 0.65, shine, HAIR, fine=_fineness(name, p))
-    if name == "locs":
-        return made._replace(under=(1.0, 0.06, 4, 0.30), tip=0.4, cover=0.85, width=0.019)
-    if name in ("curly", "ponytail", "braid", "bun"):
-        return made._replace(under=(1.0, 0.045, 4, 0.62))
-    if name == "coily":
-        return made._replace(under=(1.0, 0.075, 4, 0.55), tip=0.6)
-    if name in ("textured", "parted", "slicked"):
-        full = min(max((p["hair_length"] * (p["baldness"] == 0) - 0.1) / 0.3, 0), 1)
-        return made._replace(under=(full, 0.045, 4, 0.65), cover=0.7)
-    return made
 
 
 @functools.cache
@@ -224,11 +224,9 @@ def _rooted(name: str) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]
 def _kept(name: str, p: Values) -> np.ndarray:
     """Strands that hair loss and the hairline leave; a bald crown keeps a few."""
     early, inside = _rooted(name)
-    lost = early * (0.86 + 0.24 * order(name)) > spared(p["baldness"])
-    ahead = asset().grooms[name].strands[:, 0, 2] > -0.75
-    high = (inside - 0.10 * order(name) ** 2 < 0.055 * p["hairline"]) & ahead
-    lost |= _tail(name) & (p["baldness"] > 0.35)  # too little is left for a knot
-    return np.asarray(~lost & ~high) if p["baldness"] > 0 else ~high
+    lost = 0.25 + 0.5 * order(name) > left(early, p["baldness"])  # hair first turns fine: few hairs would be scratches
+    high = inside - 0.10 * order(name) ** 2 < 0.055 * p["hairline"]
+    return np.asarray(~lost & ~(high & (asset().grooms[name].strands[:, 0, 2] > -0.75)))
 
 
 def _fineness(name: str, p: Values) -> Float[np.ndarray, " n"]:
@@ -236,45 +234,42 @@ def _fineness(name: str, p: Values) -> Float[np.ndarray, " n"]:
     early, inside = _rooted(name)
     least = {"locs": 1.0, "textured": 0.22, "parted": 0.22, "slicked": 0.22, "coily": 0.2}.get(name, 0.5)
     border = np.clip((inside - 0.055 * p["hairline"] + 0.07) / (0.25 if least < 0.3 else 0.14), least, 1)
-    left = np.clip(0.25 + 4.5 * (spared(p["baldness"]) - early), 0.22, 1) if p["baldness"] > 0 else 1.0
-    return np.asarray(border * left, dtype=np.float32)
+    return np.asarray(border * (0.05 + 0.95 * left(early, p["baldness"]) ** 3), dtype=np.float32)
 
 
 def _fringe(p: Values) -> Strands:
     groom = mirrored("fringe") if p["hair_fall"] < 0 else asset().grooms["fringe"]
-    count, points = groom.strands.shape[:2]
-    last = (points - 1) * min(1, 0.45 + 0.57 * p["bangs"])
-    # Whole locks are left out, and no single strands: these would stand like the teeth of a comb.
+    last = (groom.strands.shape[1] - 1) * min(1, 0.60 + 0.42 * p["bangs"])
     across, rank = groom.strands[:, 0, 0], order("fringe")
-    gap = 0.5 + 0.3 * np.sin(13 * across + 1.0) + 0.2 * np.sin(29 * across) + 0.35 * (rank - 0.5)
-    kept = (gap < 0.25 + 1.1 * p["bangs"]) & _kept("fringe", p)
-    kept &= (np.abs(across) < 0.45 + 0.3 * rank) | (HAIR_STYLES[int(p["hair_style"])] != "cropped")
-    spans = np.stack([np.zeros(count), np.where(kept, last, 0)], 1).astype(np.float32)
-    longer, under = np.full(count, 1 + 0.16 * p["bangs"]), (min(0.6, 1.2 * p["bangs"] - 0.2), 0.03, 4, 0.80)
-    fine = np.clip(1.1 - _rooted("fringe")[1], 0.25, 1) * np.clip(2.6 - 2.4 * np.abs(across), 0.25, 1)
-    return Strands("fringe", groom, longer, spans, 0.65, 1.3, HAIR, under=under, fine=fine)
+    kept = (rank < 0.06 + 2 * p["bangs"] ** 1.5) & _kept("fringe", p)
+    kept &= (np.abs(across) < 0.70 + 0.3 * rank) | (HAIR_STYLES[int(p["hair_style"])] != "cropped")
+    spans = np.stack([0 * rank, np.where(kept, last, 0)], 1).astype(np.float32)
+    longer, under = np.full(len(rank), 1 + 0.16 * p["bangs"]), (min(1, max(0, 2.4 * p["bangs"] - 0.4)), 0.028, 4, 0.80)
+    fine = np.clip(1.5 - _rooted("fringe")[1], 0.5, 1) * np.clip(2.6 - 2.2 * np.abs(across), 0.4, 1)
+    return Strands("fringe", groom, longer, spans, 0.65, 0.45, HAIR, tip=0.1, under=under, fine=fine)
 
 
 def brow_hair(p: Values) -> Strands:
     """Brows, thicker on masculine faces and by the person's own thickness."""
     groom = asset().grooms["brows"]
     count, points = groom.strands.shape[:2]
-    share = min(max(0.57 + 0.17 * p["brow_thickness"] + 0.30 * (p["face_shape"] - 0.5), 0.22), 1.0)
+    share = min(max(0.80 + 0.17 * p["brow_thickness"] + 0.30 * (p["face_shape"] - 0.5), 0.22), 1.0)
     spans = np.stack([np.zeros(count), np.where(order("brows") < share, points - 1, 0)], 1).astype(np.float32)
     # Hairs at the inner end stand up: shorter there, they do not look like a frown.
     lying = 0.75 + 0.25 * np.clip((np.abs(groom.strands[:, 0, 0]) - 0.28) / 0.2, 0, 1)
-    return Strands("brows", groom, lying, spans, 0.29, 0.1, BARE, 0.0078, 0.1, (0.05, 0.05, 1, 0.75))
+    fine, under = 1.3 * order("brows")[::-1], (0.05, 0.05, 1, 0.75)
+    return Strands("brows", groom, lying, spans, 0.40, 0.1, BARE, 0.0060, 0.1, under, fine)
 
 
 def lashes(p: Values) -> Strands:
     """Lashes, longer and thicker with make-up and on feminine faces."""
     groom = asset().grooms["lashes"]
-    count, points = groom.strands.shape[:2]
-    fine = 1 - p["face_shape"]
+    (count, points), fine = groom.strands.shape[:2], 1 - p["face_shape"]
     spans = np.tile(np.array([0, points - 1], np.float32), (count, 1))
-    stretch = np.full(count, 0.65 + 0.35 * fine + 0.25 * p["makeup"])
-    width, cover = 0.0042 + 0.0028 * fine + 0.004 * p["makeup"], 0.28 + 0.25 * fine + 0.3 * p["makeup"]
-    return Strands("lashes", groom, stretch, spans, cover, 0.0, KEPT, width, 0.1, (0.0, 0.0, 1, 1.0))
+    faint = np.where(groom.strands[:, -1, 1] < groom.strands[:, 0, 1], 0.35, 1)  # those of the lower lid
+    stretch = np.full(count, 0.75 + 0.25 * fine + 0.25 * p["makeup"])
+    width, cover = 0.0040 + 0.0014 * fine + 0.0016 * p["makeup"], 0.32 + 0.16 * fine + 0.22 * p["makeup"]
+    return Strands("lashes", groom, stretch, spans, cover, 0.0, KEPT, width, 0.1, (0.0, 0.0, 1, 1.0), faint)
 
 
 def beard_regions(at: Float[np.ndarray, "n 3"]) -> dict[str, Float[np.ndarray, " n"]]:
@@ -291,15 +286,15 @@ def facial_hair(p: Values) -> Strands | None:
     amount = p["facial_hair"]
     if amount <= 0:
         return None
-    style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
-    groom = asset().grooms["beard"]
-    count, points = groom.strands.shape[:2]
+    style, groom = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])], asset().grooms["beard"]
+    (count, points), at = groom.strands.shape[:2], groom.strands[:, 0]
     short = style == "stubble"
     grown = 0.10 + 0.08 * amount if short else 0.15 + 0.95 * amount
-    dense = beard_regions(groom.strands[:, 0])[style]
-    kept = order("beard") < (0.25 + 0.75 * amount**0.5) * dense
-    edge = dense * np.clip(0.25 + 0.85 * beard_density(groom.strands[:, 0]), 0, 1)
+    dense, grows = beard_regions(at)[style], beard_density(at)
+    below = np.clip(4 * (np.interp(at[:, 2], [-1.1, -0.6, 0.0, 0.3], [-1.45, -1.58, -1.80, -1.86]) - at[:, 1]), 0, 1)
+    kept = order("beard") < (0.25 + 0.75 * amount**0.5) * dense * (1 - below * (1 - 0.6 * grows))
+    edge = dense * np.clip(0.25 + 0.85 * grows, 0, 1) * (1 - 0.75 * below)  # of the neck it is short and sparse
     spans = np.stack([np.zeros(count), np.where(kept, points - 1, 0)], 1).astype(np.float32)
-    under = (0.0, 0.0, 1, 1.0) if short else (0.55 * amount, 0.04, 2, 0.65)
-    width, cover = 0.007 + 0.004 * amount, 0.40 if short else 0.5 + 0.2 * amount
+    under = (0.0, 0.0, 1, 1.0) if short else (min(1.2 * amount, 0.8), 0.018, 2, 0.80)
+    width, cover = 0.0055 + 0.003 * amount, 0.40 if short else 0.5 + 0.2 * amount
     return Strands("beard", groom, grown * (0.3 + 0.7 * edge), spans, cover, 0.35, BEARD, width, 0.15, under)

@@ -441,14 +441,14 @@ def light_strands(
     shifted to the root (Marschner et al. 2003, doi:10.1145/882262.882345, by the tangents of Scheuermann 2004).
 
     Points of pieces that are hidden, as paint_strands finds, stay unwritten. corner, volume: as in read_volume, of what
-    the hair leaves of light; passed: how dark its strands are, below 0 for hair that does not shade itself. shade:
-    factor on each strand's pigment. light: direction, key color, ambient color, middle of the hair's mass.
+    the hair leaves of light; passed: how dark its strands are. shade: factor on each strand's pigment.
+    light: direction, key color, ambient color, middle of the hair's mass.
     """
     one, zero, half = np.float32(1), np.float32(0), np.float32(0.5)
     hx, hy, hz = light[0, 0], light[0, 1], light[0, 2] + one
     scale = one / np.sqrt(hx * hx + hy * hy + hz * hz + np.float32(1e-6))
     hx, hy, hz = hx * scale, hy * scale, hz * scale
-    dark, most, nearer, gloss = np.float32(passed), points.shape[1], np.float32(0.03), np.float32(shine)
+    dark, nearer, gloss = np.float32(passed), np.float32(0.03), np.float32(shine)
     for s in range(points.shape[0]):
         count = counts[s]
         # A fixed jitter of each strand's scales keeps highlights from being one line.
@@ -462,13 +462,9 @@ def light_strands(
                 after = _hidden(screen[s, i + 1, 0], screen[s, i + 1, 1], screen[s, i + 1, 2] + nearer, solid)
             if before and here and after:
                 continue
-            if dark < zero:
-                key_seen = np.float32(0.55) + np.float32(0.45) * np.sqrt(np.float32(i) / np.float32(most - 1))
-                sky_seen = key_seen
-            else:
-                _, key_seen, sky_seen = _within(points[s, i, 0], points[s, i, 1], points[s, i, 2], corner, volume)
-                key_seen = np.exp(-dark * np.float32(1.1) * key_seen)
-                sky_seen = min(max(np.float32(1.5) * sky_seen, zero), one) ** (half + np.float32(0.8) * dark)
+            _, key_seen, sky_seen = _within(points[s, i, 0], points[s, i, 1], points[s, i, 2], corner, volume)
+            key_seen = np.exp(-dark * np.float32(1.1) * key_seen)
+            sky_seen = min(max(np.float32(1.5) * sky_seen, zero), one) ** (half + np.float32(0.8) * dark)
             a, b = max(0, i - 1), min(count - 1, i + 1)
             tx, ty = points[s, b, 0] - points[s, a, 0], points[s, b, 1] - points[s, a, 1]
             tz = points[s, b, 2] - points[s, a, 2]

@@ -38,14 +38,9 @@ def pores() -> Int8[np.ndarray, "d d 3"]:
 
 @compiled
 def find_hollows(
-    points: Float[np.ndarray, "v 3"],
-    normals: Float[np.ndarray, "v 3"],
-    starts: Int32[np.ndarray, " v1"],
-    near: Int32[np.ndarray, " e"],
-    steps: int,
-    room: Float[np.ndarray, "2 v 3"],
-    out: Float[np.ndarray, " v"],
-) -> None:
+    points: Float[np.ndarray, "v 3"], normals: Float[np.ndarray, "v 3"], starts: Int32[np.ndarray, " v1"],
+    near: Int32[np.ndarray, " e"], steps: int, room: Float[np.ndarray, "2 v 3"], out: Float[np.ndarray, " v"],
+) -> None:  # fmt: skip
     """How far each vertex lies below its surroundings, on three scales: folds, sockets, the sides of a nose.
 
     The surroundings are what is left of the shape after 1, 3 and `steps` rounds of averaging over neighbors.
@@ -79,10 +74,7 @@ def find_hollows(
 
 @compiled
 def spread(
-    values: Float[np.ndarray, " v"],
-    starts: Int32[np.ndarray, " v1"],
-    near: Int32[np.ndarray, " e"],
-    steps: int,
+    values: Float[np.ndarray, " v"], starts: Int32[np.ndarray, " v1"], near: Int32[np.ndarray, " e"], steps: int
 ) -> None:
     """Replace values of vertices by rounds of half themselves and half the mean of their neighbors."""
     count = starts.shape[0] - 1
@@ -102,9 +94,7 @@ REST, NORMAL, POSED, LIGHT, ALBEDO, SURFACE = 0, 3, 6, 9, 12, 15
 
 @compiled
 def _gather(
-    face: Int32[np.ndarray, " 3"],
-    weights: Float[np.ndarray, " 2"],
-    vertices: Float[np.ndarray, "v 21"],
+    face: Int32[np.ndarray, " 3"], weights: Float[np.ndarray, " 2"], vertices: Float[np.ndarray, "v 21"],
     at: Float[np.ndarray, " 21"],
 ) -> None:  # fmt: skip
     """What a face's vertices say of one of its points."""
@@ -126,28 +116,44 @@ def _bump(value: np.float32) -> np.float32:
     return np.float32(np.exp(-value * value)) if abs(value) < np.float32(3.04) else np.float32(0)
 
 
+_DISC = np.array([[np.cos(2.4 * k), np.sin(2.4 * k), 1] for k in range(16)]) * np.sqrt(np.arange(0.3, 16)[:, None] / 16)
+_DISC = _DISC.astype(np.float32)
+"""Points spread evenly over a disc, and how far each is from its middle."""
+
+
 @compiled
 def _reached(
     at: Float[np.ndarray, " 21"], lamp: Float[np.ndarray, "10 3"], shadow: Float[np.ndarray, "m m"], facing: np.float32
 ) -> np.float32:
-    """The share of the key light that reaches a point: nine points of its shadow, and what hair leaves."""
+    """The share of the key light that reaches a point: sixteen points of its shadow, which is the softer the farther
+    away what casts it is (Fernando 2005, doi:10.1145/1187112.1187153), and what hair leaves.
+    """
     if facing <= np.float32(-0.35):
         return np.float32(0)
-    far, one, half = shadow.shape[0], np.float32(1), np.float32(0.5)
-    scale, step = lamp[5, 1], np.float32(0.8) + np.float32(2.2) * lamp[5, 0]
-    off = np.float32(0.045)
+    far, zero, half = shadow.shape[0], np.float32(0), np.float32(0.5)
+    scale, least = lamp[5, 1], np.float32(1) + np.float32(2.6) * lamp[5, 0]
+    lamp_wide, off = np.float32(0.10) + np.float32(0.24) * lamp[5, 0], np.float32(0.045)
     sx, sy, sz = at[6] + off * at[3], at[7] + off * at[4], at[8] + off * at[5]
     across = half * np.float32(far) + (sx * lamp[6, 0] + sy * lamp[6, 1] + sz * lamp[6, 2]) * scale
     down = half * np.float32(far) - (sx * lamp[7, 0] + sy * lamp[7, 1] + sz * lamp[7, 2] + np.float32(0.3)) * scale
     near = sx * lamp[8, 0] + sy * lamp[8, 1] + sz * lamp[8, 2] + lamp[5, 2]
-    lit = np.float32(0)
-    for dy in (-one, np.float32(0), one):
-        for dx in (-one, np.float32(0), one):
-            i = min(far - 1, max(0, int(across + step * (dx + np.float32(0.3) * dy))))
-            j = min(far - 1, max(0, int(down + step * (dy - np.float32(0.3) * dx))))
-            if shadow[j, i] < near:
-                lit += one
-    return np.float32(lit * np.float32(1 / 9) * at[20])
+    total, count, wide = zero, zero, np.float32(1.5) * scale * lamp_wide
+    for n in range(13):  # what is close by, then all in the cone of light
+        m, r = (3 * n, least) if n < 5 else (2 * n - 9, wide)
+        i = min(far - 1, max(0, int(across + r * _DISC[m, 0])))
+        j = min(far - 1, max(0, int(down + r * _DISC[m, 1])))
+        above = shadow[j, i] - near
+        if above >= (zero if n < 5 else r * _DISC[m, 2] / (scale * lamp_wide)):
+            total, count = total + above, count + np.float32(1)
+    if count == 0 or count == np.float32(13):
+        return np.float32(zero if count else at[20])
+    wide, lit = max(least, min(total / count, np.float32(1.5)) * lamp_wide * scale), zero
+    for n in range(16):
+        i = min(far - 1, max(0, int(across + wide * _DISC[n, 0])))
+        j = min(far - 1, max(0, int(down + wide * _DISC[n, 1])))
+        if shadow[j, i] - near < max(zero, wide * _DISC[n, 2] - np.float32(3)) / scale:
+            lit += np.float32(1 / 16)
+    return np.float32(lit * at[20])
 
 
 @compiled
@@ -176,10 +182,10 @@ def _shade_eye(
     fibers *= max(half, one - np.float32(1.4) * across) * (np.float32(0.85) + np.float32(0.60) * collar)
     dark = (one - np.float32(0.72) * ring * ring * iris) * (one - np.float32(0.97) * pupil)
     vein = one - np.float32(0.22) * min(one, max(zero, angle - np.float32(0.50)))
-    pink = min(one, max(zero, (np.float32(0.335) - abs(at[0])) * np.float32(25)))  # the caruncle
+    pink = min(one, max(zero, (np.float32(0.375) - abs(at[0])) * np.float32(22)))  # the caruncle
     below = np.float32(above) / look[5]
-    lid = one - np.float32(0.34) * np.exp(-below * np.float32(16)) - np.float32(0.46) * _bump(below * np.float32(26))
-    corner = one - np.float32(0.38) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
+    lid = one - np.float32(0.22) * np.exp(-below * np.float32(16)) - np.float32(0.42) * _bump(below * np.float32(30))
+    corner = one - np.float32(0.26) * min(one, max(zero, angle - np.float32(0.50)) * np.float32(1.8))
     turned = max(zero, (px * lamp[0, 0] + py * lamp[0, 1] + pz * lamp[0, 2] + np.float32(0.45)) / np.float32(1.45))
     cx, cy, cz = px, py, pz
     if angle < np.float32(0.40):  # the cornea bulges
@@ -188,19 +194,19 @@ def _shade_eye(
         cx, cy, cz = cx * scale, cy * scale, cz * scale
     # Lamps of portraits are tall and wide: some of them is mirrored below the lid, wherever their middle stands.
     hx = eyes[2, 0] + min(max(lamp[1, 0] - eyes[2, 0], np.float32(-0.34)), np.float32(0.34))
-    hy = eyes[2, 1] + min(max(lamp[1, 1] - eyes[2, 1], np.float32(0.22)), np.float32(0.34))
+    hy = eyes[2, 1] + min(max(lamp[1, 1] - eyes[2, 1], np.float32(0.29)), np.float32(0.38))
     mirrored = (cx * hx + cy * hy + cz * lamp[1, 2]) / np.sqrt(hx * hx + hy * hy + lamp[1, 2] * lamp[1, 2])
-    spot = (mirrored - np.float32(0.994) + np.float32(0.006) * lamp[5, 0]) * np.float32(200)
+    spot = (mirrored - np.float32(0.9974) + np.float32(0.004) * lamp[5, 0]) * np.float32(500)
     spot = min(one, max(zero, spot)) * (half + half * lit)
-    window = np.float32(0.035) * max(zero, cy) * (one - np.float32(0.7) * pupil)
-    moist = np.float32(0.09) * (np.float32(0.4) + np.float32(0.6) * lit) if wet else zero
+    window = np.float32(0.016) * max(zero, cy) * (one - np.float32(0.7) * pupil)
+    moist = np.float32(0.5) * look[3] * (one - iris) * (np.float32(0.4) + np.float32(0.6) * lit) if wet else zero
     collar *= min(one, eyes[3, 2] / eyes[3, 0])  # blue and green irises are hazel around the pupil
     for k in range(3):
         white = look[3] * (vein if k else one) * (one if k == 0 else np.float32(0.95 if k == 1 else 0.91))
-        white *= one - pink * (np.float32(0.2) if k == 0 else np.float32(0.55))
+        white *= one - pink * (np.float32(0.12) if k == 0 else np.float32(0.50))
         own = white * (one - iris) + eyes[3, k] * fibers * iris * (one + np.float32(0.25 - 0.20 * k) * collar)
         e = at[9 + k] + lamp[2, k] * turned * (np.float32(0.32) + np.float32(0.68) * lit)
-        shine = spot * np.float32(0.62) * lamp[2, k] + (window + np.float32(0.35) * moist) * e
+        shine = spot * np.float32(0.75) * lamp[2, k] + (window + np.float32(0.35) * moist) * e
         out[k] = own * dark * e * lid * corner + shine * min(one, lid + np.float32(0.3))
 
 
@@ -227,20 +233,20 @@ def _tooth(
 ) -> tuple[np.float32, np.float32]:
     """How light a place of the upper (0) or lower teeth (1) is, and how much of it is gum; edges are that soft."""
     zero, one, half, n = np.float32(0), np.float32(1), np.float32(0.5), 0
-    back = max(zero, np.float32(0.335 - 0.02 * row) - at[2])
+    back = max(zero, np.float32(0.375 - 0.02 * row) - at[2])
     along = abs(at[0]) + back * (np.float32(0.27) + np.float32(0.6) * back)
     while n < 5 and along > _CROWNS[row, n + 1]:
         n += 1
     wide = half * (_CROWNS[row, n + 1] - _CROWNS[row, n])
     beside = abs(along - _CROWNS[row, n] - wide) / wide
     # From the biting edge, whose corners are round, and from the gum, which is an arch over each tooth.
-    bite = at[1] - np.float32(0.1) * along * along + np.float32(1.147 + 0.01 * row)
-    edge, short = bite if row == 0 else -bite, np.float32(0.010 if row == 0 and n == 1 else 0)
+    bite = at[1] - np.float32(0.1) * along * along + np.float32(1.177 + 0.01 * row)
+    edge, short = bite if row == 0 else -bite, np.float32(0.014 if row == 0 and n == 1 else 0)
     root = np.float32(0.150 - 0.03 * row) - short - np.float32(0.035) * beside * beside - edge
-    past = min(one, max(zero, half - (edge - short - np.float32(0.020) * _square(_square(beside))) / soft))
-    gap = np.float32(0.006) + half * soft
-    light = (one - np.float32(0.16) * beside * beside) * (one - np.float32(0.6) * past)
-    light *= one - np.float32(0.006) / gap * _bump((one - beside) * wide / gap)
+    past = min(one, max(zero, half - (edge - short - np.float32(0.030) * _square(_square(beside))) / soft))
+    gap = np.float32(0.009) + half * soft
+    light = (np.float32(0.93 if n == 2 else 1) - np.float32(0.16) * beside * beside) * (one - np.float32(0.6) * past)
+    light *= one - np.float32(0.008) / gap * _bump((one - beside) * wide / gap)
     light *= one - np.float32(0.5) * np.exp(-below * np.float32(26))  # under the lip; and towards the corners:
     light *= (np.float32(0.45) + np.float32(0.55) * max(zero, at[5])) * _bump(along / np.float32(0.55))
     return light, max(past, min(one, max(zero, half - root / soft)))
@@ -306,10 +312,10 @@ def _find_relief(
     for n in range(places.shape[0]):
         over, down, open_ = places[n, 3], places[n, 4], np.float32(0.38) * share * places[n, 5]
         i, j = np.uint32(int(over * np.float32(420)) & mask), np.uint32(int(down * np.float32(420)) & mask)
-        gx, gy, deep = 5 * np.int32(fine[j, i, 0]), 5 * np.int32(fine[j, i, 1]), 5 * np.int32(fine[j, i, 2])
-        out[6] += np.float32(0.2) * share * np.float32(deep) * places[n, 6]
+        gx, gy, deep = 4 * np.int32(fine[j, i, 0]), 4 * np.int32(fine[j, i, 1]), 4 * np.int32(fine[j, i, 2])
+        out[6] += np.float32(0.25) * share * np.float32(deep) * places[n, 6]
         i, j = np.uint32(int(over * np.float32(190)) & mask), np.uint32(int(down * np.float32(190)) & mask)
-        gx, gy, deep = gx + 2 * fine[j, i, 0], gy + 2 * fine[j, i, 1], deep + 2 * fine[j, i, 2]
+        gx, gy, deep = gx + 5 * fine[j, i, 0], gy + 5 * fine[j, i, 1], deep + 5 * fine[j, i, 2]
         i, j = np.uint32(int(over * np.float32(60)) & mask), np.uint32(int(down * np.float32(60)) & mask)
         wide = share * np.float32(fine[j, i, 0])
         out[0] += open_ * np.float32(gx) + np.float32(0.25) * wide
@@ -390,7 +396,14 @@ def _shade_skin(
     share = one / np.float32(places.shape[0])
     gx, gy, hole = look[0] * relief[0] + share * lines[0], look[0] * relief[1] + share * lines[1], share * lines[2]
     hole = min(hole, one)
-    mottled = one + look[0] * (np.float32(0.40) * relief[2] + np.float32(0.32) * relief[3])
+    mottled, two = one + look[0] * (np.float32(0.40) * relief[2] + np.float32(0.40) * relief[3]), np.float32(2)
+    if at[17] > 0:  # upright creases of the lips
+        fold, mask = zero, fine.shape[0] - 1
+        for n in range(places.shape[0]):
+            i, j = int(places[n, 3] * np.float32(260)) & mask, int(places[n, 4] * np.float32(38)) & mask
+            fold += share * _STEP * at[17] * np.float32(fine[j, i, 2])
+            gx += np.float32(0.06) * share * _STEP * at[17] * np.float32(fine[j, i, 0])
+        mottled *= one + np.float32(0.045) * max(-two, fold)
     nx, ny, nz = at[3], at[4], at[5]
     bx, by = nx + gx, ny + gy
     scale = one / np.sqrt(bx * bx + by * by + nz * nz)
@@ -402,11 +415,13 @@ def _shade_skin(
     narrow = wide * wide * wide
     turned = _square(one - min(one, max(zero, nz)))
     edge = gloss * (one - inside) * (np.float32(0.035) + np.float32(0.45) * turned * turned * turned)
+    # Pores break the film of oil.
+    edge *= max(zero, one + np.float32(0.07) * relief[2])
     shine = edge * lit * seen * (np.float32(2.1) * narrow + np.float32(0.80) * wide)
     behind = max(zero, bx * lamp[3, 0] + by * lamp[3, 1] + bz * lamp[3, 2])
     sky = edge * seen * np.float32(0.22) * max(zero, np.float32(0.45) + np.float32(0.55) * by)
     sky = (sky + edge * np.float32(1.5) * behind * lamp[4, 1]) / max(at[10], np.float32(0.05))
-    raised = max(np.float32(0.4), one + np.float32(0.6) * (gx * lamp[0, 0] + gy)) * mottled
+    raised = max(np.float32(0.4), one + np.float32(0.6) * (gx * lamp[0, 0] + gy))
     dark = (one - np.float32(0.75) * inside) * mottled * (one + look[8] * min(zero, max(-half, half * relief[6])))
     red = one - np.float32(0.022) * relief[5]
     for k in range(3):
@@ -432,24 +447,13 @@ def _label_of(part: int, lip: np.float32, inside: np.float32) -> int:
 
 @compiled
 def shade(  # noqa: C901
-    nearest: Int32[np.ndarray, "h w"],
-    depth: Float[np.ndarray, "h w"],
-    weights: Float[np.ndarray, "h w 2"],
-    faces: Int32[np.ndarray, "f 3"],
-    parts: UInt8[np.ndarray, " f"],
-    vertices: Float[np.ndarray, "v 21"],
-    lamp: Float[np.ndarray, "10 3"],
-    shadow: Float[np.ndarray, "m m"],
-    eyes: Float[np.ndarray, "4 3"],
-    cloth: Float[np.ndarray, "3 3"],
-    look: Float[np.ndarray, " 9"],
-    fine: Int8[np.ndarray, "d d 3"],
-    unrolled: Float[np.ndarray, "v 4"],
-    picture: Float[np.ndarray, "h w 3"],
-    label: UInt8[np.ndarray, "h w"],
-    room: Float[np.ndarray, "9 21"],
-    counts: Int32[np.ndarray, "4 w"],
-) -> None:
+    nearest: Int32[np.ndarray, "h w"], depth: Float[np.ndarray, "h w"], weights: Float[np.ndarray, "h w 2"],
+    faces: Int32[np.ndarray, "f 3"], parts: UInt8[np.ndarray, " f"], vertices: Float[np.ndarray, "v 21"],
+    lamp: Float[np.ndarray, "10 3"], shadow: Float[np.ndarray, "m m"], eyes: Float[np.ndarray, "4 3"],
+    cloth: Float[np.ndarray, "3 3"], look: Float[np.ndarray, " 9"], fine: Int8[np.ndarray, "d d 3"],
+    unrolled: Float[np.ndarray, "v 4"], picture: Float[np.ndarray, "h w 3"], label: UInt8[np.ndarray, "h w"],
+    room: Float[np.ndarray, "9 21"], counts: Int32[np.ndarray, "4 w"],
+) -> None:  # fmt: skip
     """Radiance and label of every point with a face. Points two by two are shaded at once, with relief averaged over
     all four, where they show the same and lie at one depth.
 

@@ -55,8 +55,7 @@ CENTER = -0.20
 """Height of the picture's middle."""
 PIVOT = np.array([0.0, -0.35, -1.2], np.float32)
 NECK = np.array([-2.30, 0.20], np.float32)
-"""Around which the head turns; the neck follows less, the shoulders not at all: height and
-softness of the bend."""
+"""Around which the head turns; the neck follows less, the shoulders not: height and softness of the bend."""
 
 _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "nose_width": (("nose-scale-horiz", 0.28), ("nose-nostrils-width", 0.18)),
@@ -71,34 +70,36 @@ _TRAITS: Mapping[str, tuple[tuple[str, float], ...]] = {
     "eye_openness": (("eye-height2", 0.30),),
     "eye_fold": (("eye-eyefold", -0.32), ("eye-epicanthus", 0.20)),
     "eye_bags": (("eye-bag", 0.25),),
-    "brow_height": (("eyebrows-trans-high", 0.28), ("head-oval", 0.19)),
+    "brow_height": (("eyebrows-trans-high", 0.31), ("head-oval", 0.19)),
     "brow_arch": (("eyebrows-angle", 0.28), ("head-triangular", 0.07)),
     "brow_ridge": (("eyebrows-trans-ahead", 0.18), ("eyebrows-trans-high", -0.05)),
     "mouth_width": (("mouth-scale-horiz", 0.26),),
-    "mouth_height": (("mouth-trans-high", 0.25),),
+    "mouth_height": (("mouth-trans-high", 0.40),),
     "lip_fullness": (("mouth-upperlip-volume", 0.35), ("mouth-lowerlip-volume", 0.35), ("mouth-lowerlip-height", 0.12)),
     "lip_protrusion": (("mouth-scale-depth", 0.30),),
-    "jaw_width": (("chin-bones", 0.38), ("head-square", 0.10)),
-    "chin_width": (("chin-width", 0.30),),
-    "chin": (("chin-height", 0.14), ("chin-jaw-drop", 0.25)),
+    "jaw_width": (("chin-bones", 0.43), ("head-square", 0.10)),
+    "chin_width": (("chin-width", 0.36),),
+    "chin": (("chin-height", 0.14), ("chin-jaw-drop", 0.34)),
     "cheekbones": (("cheek-bones", 0.30),),
     "cheek_fullness": (("cheek-volume", 0.18), ("head-fat", 0.15), ("mouth-scale-vert", 0.30)),
     "forehead_height": (("forehead-scale-vert", 0.07),),
     "forehead_width": (("forehead-temple", 0.30),),
-    "face_width": (("head-round", 0.16), ("head-fat", 0.35), ("chin-height", -0.12)),
-    "face_length": (("head-scale-vert", 0.31), ("mouth-scale-vert", 0.11), ("chin-height", -0.05)),
+    "face_width": (("head-round", 0.17), ("head-fat", 0.36), ("chin-height", -0.12)),
+    "face_length": (("head-scale-vert", 0.30), ("mouth-scale-vert", 0.11), ("chin-height", -0.05)),
     "ear_size": (("ear-scale", 0.26),),
     "neck_width": (("measure-neck-circ", 0.30),),
 }
 """Which displacements follow a trait of a person, by one standard deviation; none of these moves the eyes' middles."""
 
 _ALL = {
-    "eyebrows-trans-high": -0.41, "nose-scale-vert": -0.14, "nose-scale-horiz": -0.12, "nose-base": 0.26,
-    "head-scale-vert": -0.58, "head-scale-horiz": -0.35, "head-round": -0.44, "head-fat": -0.36, "head-oval": -0.06,
-    "chin-height": -0.24, "chin-width": -0.03, "chin-bones": -0.26, "cheek-volume": 0.08, "mouth-trans-high": 0.26,
-    "mouth-scale-horiz": -0.05, "mouth-scale-vert": -0.09, "mouth-lowerlip-height": 0.15, "mouth-angles": 0.30,
-    "eye-trans-across": 0.05, "ear-trans-high": 0.22, "ear-scale": 0.25, "measure-neck-height": -0.35,
-    "measure-neck-circ": 0.30,
+    "eyebrows-trans-high": -0.43, "nose-scale-vert": -0.115, "nose-scale-horiz": -0.255, "nose-base": 0.24,
+    "nose-width1": -0.20, "nose-width2": -0.25, "nose-width3": -0.40, "nose-scale-depth": 0.25, "nose-greek": 0.20,
+    "head-scale-vert": -0.635, "head-scale-horiz": -0.355, "head-round": -0.435, "head-fat": -0.39, "head-oval": -0.045,
+    "head-triangular": -0.035, "chin-height": -0.275, "chin-width": -0.03, "chin-bones": -0.345, "cheek-volume": 0.075,
+    "mouth-trans-high": 0.25, "mouth-scale-horiz": -0.065, "mouth-scale-vert": -0.055, "mouth-lowerlip-height": -0.105,
+    "mouth-upperlip-height": -0.20, "mouth-cupidsbow": 0.50, "mouth-angles": 0.36, "eye-scale": 0.45, "eye-push2": 0.60,
+    "eye-trans-across": 0.04, "eyebrows-angle": -0.025, "ear-trans-high": 0.22, "ear-scale": 0.25,
+    "measure-neck-height": -0.35, "measure-neck-circ": 0.15, "larynx": 0.45,
 }  # fmt: skip
 """What moves the mean head to that of photographs."""
 _SEX = {
@@ -107,7 +108,7 @@ _SEX = {
     "eyebrows-trans-high": 0.12, "eyebrows-trans-ahead": 0.08, "eye-scale": -0.20, "measure-neck-circ": 0.47,
     "mouth-trans-high": 0.15, "mouth-scale-horiz": 0.15, "mouth-scale-vert": -0.14, "mouth-upperlip-volume": -0.36,
     "mouth-lowerlip-volume": -0.27, "nose-scale-vert": -0.40, "nose-scale-horiz": 0.13, "cheek-volume": -0.24,
-    "cheek-bones": -0.05,
+    "cheek-bones": -0.05, "larynx": 0.9,
 }  # fmt: skip
 """What sex dimorphism does to bone, from feminine to masculine."""
 _AGE = {
@@ -119,22 +120,24 @@ _ANCESTRY = ("shape_1", "shape_2")
 _FREE = ("shape_3", "shape_4", "shape_5", "shape_6", "shape_7", "relief_1", "relief_2")
 _SPREAD = {"nose": 0.10, "mouth": 0.08, "eye": 0.08, "cheek": 0.10, "chin": 0.07, "ear": 0.10}
 _LEFT_OUT = (
-    "ear-trans-across",
-    "ear-trans-ahead",
-    "ear-trans-high",
-    "nose-trans-across",
-    "mouth-trans-across",
-    "mouth-angles",
-    "nose-trans-ahead",
+    *("ear-trans-across", "ear-trans-ahead", "ear-trans-high", "nose-trans-across", "mouth-trans-across"),
+    *("mouth-angles", "nose-trans-ahead"),
 )
 """What would move ears too far, or nose and mouth to a side."""
-_SMILE = {"mouthSmile": 0.48, "mouthStretch": 0.0, "mouthDimple": 0.06, "cheekSquint": 0.50, "eyeSquint": 0.44}
-_PART = {"mouthUpperUp": 0.22, "mouthLowerDown": 0.50}
-_OPEN = {"mouthUpperUp": 0.24, "mouthSmile": 0.16, "mouthStretch": 0.12}
-"""What each side's muscles do in a smile, to show teeth in a broad one, and as the jaw drops."""
+_SMILE = {"mouthSmile": 0.39, "mouthStretch": 0.08, "mouthDimple": 0.19, "cheekSquint": 0.50, "eyeSquint": 0.44}
+_OPEN = {"mouthUpperUp": 0.14, "mouthSmile": 0.16, "mouthStretch": 0.12}
+"""What each side's muscles do in a smile, and as the jaw drops."""
 _SIDES = ("Left", "Right")
-_LIDS = (([43, 44], [46, 47]), ([37, 38], [40, 41]))
-"""Landmarks of upper and lower lid, by side."""
+_HOLLOWS = 7
+_APART = (
+    *(([43, 44], [46, 47], 1), ([37, 38], [40, 41], 1)),
+    *(([39], [33], 1), ([39], [48, 54], 1), ([48, 54], [8], 1), ([14], [2], 0)),
+)
+"""Landmarks of the upper and lower lid by side, and the ends of what is bounded; 0: apart in x, 1: in y."""
+_BOUNDS = {"nose-scale-vert": (0.54, 0.75), "mouth-trans-high": (0.78, 1.07), "chin-height": (0.44, 0.80),
+           "head-round": (1.62, 2.18)}  # fmt: skip
+"""What is drawn on where traits add up to less or more than this from the eyes to nose or mouth, from there to the
+chin, or across the cheeks: about nine in ten lie between."""
 
 
 @functools.cache
@@ -175,6 +178,7 @@ def weights(p: Values) -> Float[np.ndarray, " k"]:
         found[number[field]] += weight * (p["face_shape"] - 0.5)
     for field, weight in _AGE.items():
         found[number[field]] += weight * min(max((p["age"] - 25) / 55, 0), 1.1)
+    _bound(found)
     found += _expression(p)
     if p["eyes_closed"] > 0:
         _close(found, p["eyes_closed"])
@@ -183,24 +187,24 @@ def weights(p: Values) -> Float[np.ndarray, " k"]:
 
 def _expression(p: Values) -> Float[np.ndarray, " k"]:
     """Weights of the face's muscles."""
-    found = np.zeros(len(asset().names))
-    number = _numbers()
+    found, number = np.zeros(len(asset().names)), _numbers()
     slant, raised = p["mouth_slant"], p["brow_raise"] + (1.8 - 0.5 * p["brow_raise"]) * p["brows_raised"]
     smile, broad, uneven = p["smile"], min(max((p["smile"] - 0.4) / 0.4, 0), 1), p["asymmetry"]
     broad *= broad * (3 - 2 * broad)  # lips part late in a smile, and then soon show whole teeth
     for side, sign in zip(_SIDES, (1, -1), strict=True):  # the person's left is on the viewer's right
         other = {
             "mouthSmile": 0.10 + 0.08 * max(sign * slant, 0), "mouthFrown": 0.05 * max(-sign * slant, 0),
-            "browOuterUp": 0.65 * max(raised, 0), "browDown": 0.30 * max(-raised, 0),
+            "browOuterUp": 0.65 * max(raised, 0), "browDown": 0.20 * max(-raised, 0),
             "eyeWide": 0.25 + 0.25 * max(raised, 0),
         }  # fmt: skip
-        shares = smile * (1 + 0.04 * sign * uneven), broad, p["mouth_open"], 1
-        for units, share in zip((_SMILE, _PART, _OPEN, other), shares, strict=True):
+        shares = smile * (1 + 0.04 * sign * uneven), p["mouth_open"] * (1 - 0.5 * smile), 1
+        for units, share in zip((_SMILE, _OPEN, other), shares, strict=True):
             for unit, weight in units.items():
                 found[number[unit + side]] += weight * share
     for unit, weight in {
-        "mouth-laugh-lines": 0.60 * smile, "cheekFill": smile, "browInnerUp": 0.60 * max(raised, 0),
-        "jawOpen": -0.04 * smile + 0.09 * broad + 0.25 * p["mouth_open"], "mouthClose": 0.05,
+        "mouth-laugh-lines": 0.60 * smile, "cheekFill": smile, "lipsPart": broad,
+        "browInnerUp": 0.60 * max(raised, 0),
+        "jawOpen": -0.03 * smile + 0.025 * broad + 0.25 * p["mouth_open"], "mouthClose": 0.05,
         "jawLeft": uneven * (0.09 + 0.03 * p["mouth_open"]), "mouth-trans-across": 0.04 * uneven,
         "nose-trans-across": 0.05 * uneven,
     }.items():  # fmt: skip
@@ -209,17 +213,25 @@ def _expression(p: Values) -> Float[np.ndarray, " k"]:
 
 
 @functools.cache
-def _openings() -> Float[np.ndarray, "2 k1"]:
-    """By how far the mean head and each displacement part the lids of the person's left and right eye."""
+def _distances() -> Float[np.ndarray, "6 k1"]:
+    """How far the mean head and each displacement move landmarks apart, in the order of _APART."""
     held = asset()
-    height = np.concatenate([held.mean[None], held.fields])[:, held.landmark_corners, 1]
-    marks = (height * held.landmark_weights).sum(2)
-    return np.stack([marks[:, upper].mean(1) - marks[:, lower].mean(1) for upper, lower in _LIDS])
+    points = np.concatenate([held.mean[None], held.fields])[:, held.landmark_corners]
+    marks = (points * held.landmark_weights[..., None]).sum(2)
+    return np.stack([marks[:, one, axis].mean(1) - marks[:, other, axis].mean(1) for one, other, axis in _APART])
+
+
+def _bound(found: Float[np.ndarray, " k"]) -> None:
+    """Keeps a face within human proportions, gradually."""
+    for (field, (least, most)), apart in zip(_BOUNDS.items(), _distances()[2:], strict=True):
+        number, now = _numbers()[field], apart[0] + apart[1:] @ found
+        lacking, over = np.logaddexp(0, (np.array([least - now, now - most])) / 0.03) * 0.03
+        found[number] += (lacking - over) / apart[1 + number]
 
 
 def _close(found: Float[np.ndarray, " k"], share: float) -> None:
     """Takes a share of the opening that the lids have, whatever else moved them."""
-    for side, opening in zip(_SIDES, _openings(), strict=True):
+    for side, opening in zip(_SIDES, _distances(), strict=False):
         blink = _numbers()["eyeBlink" + side]
         found[blink] -= share * (opening[0] + opening[1:] @ found) / opening[1 + blink]
 
@@ -272,17 +284,12 @@ def _blended(weighing: bytes) -> Float[np.ndarray, "v 3"]:
     """Computed once for pictures that differ in other things."""
     held, found = asset(), np.frombuffer(weighing, np.float32).copy()
     still = np.empty_like(held.mean)
-    neutral = found.copy()
-    moving = _first_unit()
-    neutral[moving:] = 0
-    blend(held.mean, held.fields, neutral, still)
+    moving = _numbers()["browDownLeft"]  # displacements from here on are movements
+    blend(held.mean, held.fields[:moving], found[:moving], still)
     left, right = (still[vertices_of(part)].mean(0) for part in (LEFT_EYE, RIGHT_EYE))
     blend(still.copy(), held.fields[moving:], found[moving:], still)
     scale = 1 / np.linalg.norm(left - right)
     return np.asarray((still - (left + right) / 2) * scale, dtype=np.float32)
-
-
-_HOLLOWS = 7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,9 +334,3 @@ def face_vertices() -> Int32[np.ndarray, " n"]:
     ears = asset().regions["ears"][skin] > 0.3
     inside = (z > -1.15) & (y < 1.12) & (y > -1.95) & (np.abs(x) < 1.3) & ~ears & ((y > -1.3) | (z > -0.9))
     return np.asarray(skin[inside])
-
-
-@functools.cache
-def _first_unit() -> int:
-    """Displacements from here on are movements."""
-    return asset().names.index("browDownLeft")

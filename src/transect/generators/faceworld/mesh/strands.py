@@ -26,7 +26,6 @@ from transect.generators.faceworld.mesh.shape import KEPT, VIEW, Head, Pose, Val
 _CELL, _SHAPE = 0.25, (21, 28, 23)
 _CORNER = np.array([-2.625, -4.3, -4.2, _CELL], np.float32)
 """The volume in which hair shades: the width of its cells, how many there are, its lowest corner with that width."""
-_NO_VOLUME = np.zeros((1, 1, 1, 3), np.float32)
 _STEPS = 7
 _NEAREST = np.float32(1e9)
 _OPAQUE = 0.69
@@ -35,8 +34,6 @@ _FULL = 25.0
 """Length of strands in a cell that is full."""
 _FINE = 768
 """Points across a drawing from which all strands are drawn, with all of their points."""
-_BACK = np.array([0.0, 0.35, -1.45])
-"""The middle of the hair's mass."""
 _SKULL, _AXES = np.array([0.0, 0.42, -1.35]), np.array([0.95, 1.20, 1.25])
 
 
@@ -55,57 +52,62 @@ class Hair:
 
     def __init__(self, p: Values, head: Head, size: int) -> None:
         self.pose, self.unit = head.pose, size / VIEW / head.pose.distance
-        every = (hair.lashes(p), hair.brow_hair(p), hair.facial_hair(p), *hair.head_hair(p))
+        brows = hair.brow_hair(p)
+        # What turns away from the viewer covers less: else a brow stands out over the far edge of the face.
+        seen = np.clip(2.6 * head.normals[brows.groom.roots[:, 0], 2] - 0.5, 0, 1)
+        brows = brows._replace(fine=brows.fine * seen)
+        every = (hair.lashes(p), brows, hair.facial_hair(p), *hair.head_hair(p))
         shift = head.rest - asset().mean
         self.placed = [_place(strands, shift, head.pose, size) for strands in every if strands is not None]
-        self.middle = head.pose.turn(_BACK[None])[0]
 
     def shade(
         self, towards: Float[np.ndarray, " 3"], at: Float[np.ndarray, "n 3"], rest: Float[np.ndarray, "n 3"]
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        """Shares of the key light and of the sky that hair leaves at points of the skin; all of both at nose and mouth,
-        so that hair changes the face no farther than its own shade lies.
-        """
+        """Shares of the key light and of the sky that hair leaves at points of the skin: all at nose and mouth."""
         volume = _volume(self, towards.tobytes())
         if volume is None:
             return np.ones(len(at), np.float32), np.ones(len(at), np.float32)
         found = np.empty((len(at), 3), np.float32)
         read_volume(at, _CORNER, volume, found)
-        off = np.sqrt((rest[:, 0] / 0.9) ** 2 + ((rest[:, 1] + 0.7) / 0.9) ** 2)
+        off = np.sqrt((rest[:, 0] / 0.75) ** 2 + ((rest[:, 1] + 0.7) / 0.95) ** 2)
         share = np.where(rest[:, 2] > -0.3, np.clip((off - 1) / 0.4, 0, 1), 1)
-        key = np.exp(-1.3 * share * np.maximum(found[:, 0] - 0.05, 0))
+        key = np.exp(-1.7 * share * np.maximum(found[:, 0] - 0.05, 0))
         return key, 1 - 0.65 * share * (1 - np.clip(found[:, 2] * 1.6, 0, 1))
 
     def paint(
         self, p: Values, towards: Float[np.ndarray, " 3"], color: Float[np.ndarray, " 3"],
-        key: Float[np.ndarray, " 3"], solid: Float[np.ndarray, "h w"],
+        key: Float[np.ndarray, " 3"], skin: Float[np.ndarray, "v 2 3"], solid: Float[np.ndarray, "h w"],
         depth: Float[np.ndarray, "h w"], picture: Float[np.ndarray, "h w 3"], label: UInt8[np.ndarray, "h w"],
         masked: Bool[np.ndarray, "h w"] | None,
     ) -> None:  # fmt: skip
         """Brows, beard, hair of the head: first their undercoat, then their strands. solid: depth without frames.
 
-        masked: where a mask lies over the beard, and hair of the head over it where it is nearer.
+        skin: what light it receives, and its albedo. masked: where a mask lies over the beard, and nearer hair over it.
         """
         sky = ambient_of(p, np.array([[0.0, 0.4, 0.6]], np.float32))[0]
-        light = np.stack([towards, 1.2 * key, sky, self.middle]).astype(np.float32)
-        own = _volume(self, towards.tobytes())
+        own, lightness = _volume(self, towards.tobytes()), float(color.mean())
         for placed in self.placed:
             strands = placed.strands
+            around = self.pose.turn(np.array([strands.middle]))[0]
+            light = np.stack([towards, 1.2 * key, sky, around], dtype=np.float32)
             under = masked if strands.code == BEARD else None
             if under is not None:
                 before = solid[under]
                 solid[under] = _NEAREST
             pigment = _pigment(strands.name, color, p).astype(np.float32)
             shade = _mixture(strands.groom.shade[: len(placed.points)], color)
-            colors = np.empty_like(placed.points)
-            volume = _NO_VOLUME if own is None or strands.code != HAIR else own
-            shaded = volume is not _NO_VOLUME
-            passed = 1 - 0.5 * min(1.0, (float(color.mean()) / 0.25) ** 0.5) if shaded else -1.0  # of black hair least
-            light_strands(
-                placed.points, placed.screen, placed.counts, solid, _CORNER, volume,
-                passed, shade, pigment, light, strands.shine, colors,
-            )  # fmt: skip
+            if own is None or strands.code != HAIR:
+                colors = _lit_as_skin(placed, shade, pigment, skin)
+            else:
+                colors = np.empty_like(placed.points)
+                passed = 1 - 0.5 * min(1.0, (lightness / 0.25) ** 0.5)  # of black hair least, of what lies open most
+                passed *= 0.4 if strands.name in ("fringe", *hair.BEYOND) else 1
+                light_strands(
+                    placed.points, placed.screen, placed.counts, solid, _CORNER, own,
+                    passed, shade, pigment, light, strands.shine * max(0.0, 1 - lightness), colors,
+                )  # fmt: skip
             cover, wide, every, dim = strands.under
+            dim **= 1 - 0.6 * min(1.0, lightness / 0.4)
             tip, fine = strands.tip, np.full(len(placed.points), strands.fine[: len(placed.points)], np.float32)
             if cover > 0:
                 look = np.array([cover, -0.03, max(1.5, wide * self.unit), strands.code, dim, 0.0, every], np.float32)
@@ -145,7 +147,8 @@ hair_of = remembered(
 def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, size: int) -> Placed:
     groom, kept, detail = strands.groom, 1.0, 1.0
     if size < _FINE and strands.name != "lashes":
-        kept, detail = max((size / _FINE) ** 1.8, 0.35 if strands.name == "brows" else 0.17), 0.7
+        least, detail = {"brows": (0.35, 0.7), "coily": (0.17, 0.85)}.get(strands.name, (0.17, 0.7))
+        kept = max((size / _FINE) ** 1.8, least)
     count = round(len(groom.strands) * kept)
     points = np.empty_like(groom.strands[:count])
     screen, counts = np.empty_like(points), np.empty(count, np.int32)
@@ -157,20 +160,36 @@ def _place(strands: hair.Strands, shift: Float[np.ndarray, "v 3"], pose: Pose, s
     return Placed(strands, points, screen, counts, kept)
 
 
+def _lit_as_skin(
+    placed: Placed, shade: Float[np.ndarray, " n"], pigment: Float[np.ndarray, " 3"], skin: Float[np.ndarray, "v 2 3"]
+) -> Float[np.ndarray, "n k 3"]:
+    """Colors of short hair: lit as the skin below, and little lighter than it, or hairs below a pixel would glitter."""
+    groom, count = placed.strands.groom, len(placed.points)
+    below = (skin[groom.roots[:count]] * groom.weights[:count, :, None, None]).sum(1)
+    most = (1.45 + 0.75 * placed.strands.under[0] if placed.strands.code == BEARD else 2.5) * np.minimum(shade, 1.4)
+    shade = np.minimum(shade, most * below[:, 1].mean(1) / pigment.mean())
+    out = 0.25 + 0.55 * placed.strands.under[0]  # how far tips leave the shade of the jaw
+    light = (1 - out) * below[:, 0] + out * below[:, 0].mean(0)
+    along = np.linspace(0.85, 1.1, placed.points.shape[1], dtype=np.float32)
+    return np.asarray((shade[:, None] * pigment * light)[:, None] * along[:, None], dtype=np.float32)
+
+
 def _pigment(name: str, color: Float[np.ndarray, " 3"], p: Values) -> Float[np.ndarray, " 3"]:
     """Color of strands: lashes are nearly black; the skin below darkens and warms brows, which are sparse."""
     if name == "lashes":
         return np.asarray(0.012 + 0.10 * color)
     if name == "brows":
-        return np.asarray(0.8 * (1 - 0.75 * (p["skin_tone"] - 1) / 9) * color * np.array([1.15, 1.0, 0.85]))
+        darker = (1 - 0.9 * (p["skin_tone"] - 1) / 9) / (1 + 2.2 * float(color.mean()))
+        return np.asarray(darker * color * np.array([1.12, 1.0, 0.88]))
     dense = color / (1 + 0.7 * color)
     # Matted hair scatters light as wool does.
-    return np.asarray({"beard": 0.9 * dense + 0.006, "locs": 1.25 * dense + 0.007}.get(name, dense))
+    return np.asarray({"beard": 1.2 * dense + 0.008, "locs": 1.25 * dense + 0.007}.get(name, dense))
 
 
 def _mixture(shade: Float[np.ndarray, " n"], color: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " n"]:
-    """Strands differ the more the lighter the hair: grey is a mixture of white and dark ones."""
-    return np.asarray(np.minimum(shade ** np.float32(1 + 2.2 * min(float(color.mean()), 0.6)), 1.5), dtype=np.float32)
+    """Strands differ most in grey hair, which is a mixture, and least in white hair, which light fills."""
+    light = min(float(color.mean()), 0.6)
+    return np.asarray(np.minimum(shade ** np.float32(1 + 6 * light * (0.5 - light)), 1.5), dtype=np.float32)
 
 
 @functools.cache

@@ -18,6 +18,8 @@ _AROUND, _RIM = 40, 8
 _COLUMNS = 144
 """Points around a hat."""
 _TEMPLES = np.array([[1.14, 0.02, -0.75], [-1.14, 0.02, -0.75]])
+_PADS = np.array([[0.16, -0.20, 0.42], [-0.16, -0.20, 0.42]])
+_PAD = np.array([[0.025, 0.06, 0.03], [0.018, 0, 0.015], [0.035, -0.07, 0.01]])
 EAR_TOPS = np.array([[1.22, 0.05, -1.30], [-1.22, 0.05, -1.30]])
 LOBES = np.array([[1.22, -0.82, -1.15], [-1.22, -0.82, -1.15]])
 
@@ -38,13 +40,9 @@ def nearest_vertex(x: float, y: float, z: float) -> int:
     return int(skin[np.argmin(away)])
 
 
-def _vertices(points: Float[np.ndarray, "n 3"]) -> list[int]:
+def vertices_at(points: Float[np.ndarray, "n 3"]) -> list[int]:
+    """The skin's vertices nearest to points of the mean head."""
     return [nearest_vertex(*(round(float(c), 4) for c in point)) for point in points]
-
-
-def ear_tops() -> list[int]:
-    """The vertices where temples lie on the ears, of the person's left ear first."""
-    return _vertices(EAR_TOPS)
 
 
 def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"]) -> Piece:
@@ -52,7 +50,8 @@ def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"
     mesh = asset().worn[HATS[int(p["hat"])]]
     # What columns beside each other follow is averaged, or the cloth would tear where ears or jaws move.
     moved = (rest[mesh.anchors] - asset().mean[mesh.anchors]).reshape(-1, _COLUMNS, 3)
-    moved = uniform_filter1d(moved, 17, axis=1, mode="wrap").reshape(-1, 3)
+    wide = 9 if HATS[int(p["hat"])] == "headscarf" else 17
+    moved = uniform_filter1d(moved, wide, axis=1, mode="wrap").reshape(-1, 3)
     return Piece((mesh.points + moved).astype(np.float32), mesh.faces, (mesh.tint[:, None] * cloth).astype(np.float32))
 
 
@@ -64,7 +63,9 @@ _GARMENTS = {
 _SHIRTS = np.array(
     [[0.62, 0.62, 0.61], [0.58, 0.59, 0.60], [0.30, 0.38, 0.52], [0.05, 0.055, 0.065], [0.40, 0.41, 0.42]]
 )
-_CHEST = np.array([0.0, -3.9, -1.75])
+CHEST = np.array([[0.0, -3.9, -1.75]], np.float32)
+_FIRST, _TUCK = 76, 0.27
+"""In the chest; points of a neckline's inner edge; how far below clothes the skin under them lies."""
 _TIES = np.array(
     [[0.14, 0.012, 0.016], [0.015, 0.025, 0.075], [0.05, 0.055, 0.07], [0.02, 0.02, 0.022], [0.03, 0.08, 0.11]]
 )
@@ -86,15 +87,32 @@ def _features(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n f"]:
 
 
 @functools.cache
-def covered(name: str) -> Bool[np.ndarray, " f"]:
-    """Faces of the head that a garment hides: they need not be drawn, and cannot show through."""
-    (points, mean), (faces, parts) = ((of - _CHEST for of in (asset().worn[name].points, asset().mean)), solid_faces())
-    near, far = (of / np.linalg.norm(of, axis=1, keepdims=True) for of in (points, mean))
-    above = far + np.where(np.abs(mean[:, :1]) > 0.7, 0.06, 0.10) * np.array([0, 1, 0])
-    above /= np.linalg.norm(above, axis=1, keepdims=True)
-    away = np.maximum(*(cKDTree(near).query(of)[0] for of in (far, above)))
-    hidden = (away < 0.06 + 0.3 * np.clip(np.arccos(far[:, 1]) - 1, 0, 1)) & (mean[:, 1] < 1.7)
-    hidden &= (np.abs(mean[:, 0]) > 0.75) | (mean[:, 2] < 0.4) | (mean[:, 1] < 0.6)  # not in an open collar
+def _under(name: str) -> tuple[Int32[np.ndarray, " n"], Int32[np.ndarray, "n 6"], Float[np.ndarray, "n 6"]]:
+    """Vertices that lie under a garment, its points next to each as seen from the chest, and weights of these."""
+    points, mean = (of - CHEST for of in (asset().worn[name].points[_FIRST:], asset().mean))
+    long, far = np.linalg.norm(points, axis=1), np.linalg.norm(mean, axis=1)
+    tree, ray = cKDTree(points / long[:, None]), mean / far[:, None]
+    (apart, at), above = tree.query(ray, 6), ray + np.array([0, 0.05, 0])  # a margin from the edge
+    away = np.maximum(apart[:, 0], tree.query(above / np.linalg.norm(above, axis=1, keepdims=True))[0])
+    weights = 1 / (apart**2 + 1e-4)
+    weights /= weights.sum(1, keepdims=True)
+    under = (away < 0.06 + 0.3 * np.clip(np.arccos(ray[:, 1]) - 1, 0, 1)) & (mean[:, 1] < 2.2)
+    found = np.flatnonzero(under & (far < (long[at] * weights).sum(1) + 0.1))  # not the chin above
+    return found.astype(np.int32), (at[found] + _FIRST).astype(np.int32), weights[found].astype(np.float32)
+
+
+def tuck(name: str, posed: Float[np.ndarray, "v 3"], first: int, chest: Float[np.ndarray, "1 3"]) -> None:
+    """Moves what lies under a garment to where it cannot show through, however the neck turns; first: of the cloth."""
+    under, near, weights = _under(name)
+    skin, below = posed[under] - chest, np.linalg.norm(posed[first + near] - chest, axis=2)
+    share = ((below * weights).sum(1) - _TUCK) / np.linalg.norm(skin, axis=1)
+    posed[under] = chest + skin * np.minimum(1, share)[:, None]
+
+
+@functools.cache
+def under_scarf() -> Bool[np.ndarray, " f"]:
+    """Faces of the head that a headscarf hides: they need not be drawn, and cannot show through."""
+    (faces, parts), hidden = solid_faces(), (asset().regions["ears"] > 0.3) | (asset().mean[:, 1] < -2.0)
     return np.asarray(hidden[faces].all(1) & (parts == 0))
 
 
@@ -184,7 +202,7 @@ def of_horn(p: Values) -> bool:
 
 def _halves(p: Values) -> Float[np.ndarray, " 2"]:
     """Half the width and depth of the frame's bars: of horn, or of wire."""
-    return np.array([0.032, 0.034]) if of_horn(p) else np.array([0.014, 0.014])
+    return np.array([0.032, 0.034]) if of_horn(p) else np.array([0.0165, 0.0165])
 
 
 def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]:
@@ -195,17 +213,17 @@ def spectacles(p: Values, rest: Float[np.ndarray, "v 3"]) -> tuple[Piece, Piece]
         edge = _outline(p, side) + front
         bars.append(tube(edge, half, True))
         lenses.append(np.concatenate([edge, edge.mean(0, keepdims=True)]))
-        ear = rest[_vertices(EAR_TOPS)[number]] + np.array([0.03 * side, 0.06, 0])
-        temple = rest[_vertices(_TEMPLES)[number]] + np.array([0.06 * side, 0, 0])
+        ear = rest[vertices_at(EAR_TOPS)[number]] + np.array([0.03 * side, 0.06, 0])
+        temple = rest[vertices_at(_TEMPLES)[number]] + np.array([0.06 * side, 0, 0])
         hinge = front + np.array([side * 0.935, 0.07, -0.05])
         temple[0] = side * max(side * temple[0], 0.98)
         behind = ear + np.array([[-0.01 * side, -0.05, -0.16], [-0.05 * side, -0.26, -0.26]])
         turned = [hinge[0] + 0.025 * side, hinge[1], hinge[2] - 0.05]
         knots = np.stack([hinge, turned, [temple[0], 0.4 * ear[1] + 0.6 * hinge[1], temple[2]], ear, *behind])
         bars.append(tube(through(knots), np.array([half[0] * 1.15, half[0] * 0.55]), False))
-        pad = front + np.array([side * 0.145, -0.08, -0.03])
-        path = through(np.stack([pad, *(pad + np.array([[-0.01 * side, -0.03, -0.07], [0.02 * side, -0.11, -0.09]]))]))
-        bars.append(tube(path, np.array([0.022, 0.010]), False))
+        rim, pad = front + np.array([side * 0.14, -0.07, -0.02]), rest[vertices_at(_PADS)[number]]
+        path = through(np.stack([rim, *(pad + _PAD * [side, 1, 1])]))
+        bars.append(tube(path, np.array([0.017, 0.008]), False))
     arch = np.linspace(-0.15, 0.15, 9)
     over = np.stack([arch, (0.04 if thick else 0.06) + 0.04 * np.cos(arch * 9), 0.03 * np.cos(arch * 9)], 1) + front
     bars.append(tube(over, half, False))
@@ -225,14 +243,14 @@ def shade_of_spectacles(
     far = np.clip(front[2] - at[:, 2], 0, 1.2)
     tint = {"tinted": 0.85, "dark": 0.6}.get(GLASSES[int(p["glasses"])], 0.95)
     shares = []
-    for slope, soft in ((towards[:2] / max(float(towards[2]), 0.35), 0.10), (np.zeros(2), 0.45)):
+    for slope, soft in ((towards[:2] / max(float(towards[2]), 0.35), 0.075), (np.zeros(2), 0.45)):
         x = np.abs(np.abs(at[:, 0] + slope[0] * far) - 0.52) / 0.405
         y = at[:, 1] + slope[1] * far + 0.06
         y = np.abs(y) / (0.33 - 0.06 * square) / np.where(y > 0, 0.92, _drop(p))
         power = 2 / (1 - 0.42 * square)
         size = (x**power + y**power) ** (1 / power)  # 1 at the edge of a lens, by _outline
         width = 1.3 * wide + 0.02 + soft * far
-        bar = np.minimum(2.1 * wide / width, 0.85) * np.exp(-((0.33 * (size - 1) / width) ** 2))
+        bar = np.minimum(2.2 * wide / width, 0.85) * np.exp(-((0.33 * (size - 1) / width) ** 2))
         shares.append((1 - bar) * (1 - (1 - tint) * np.clip((1.05 - size) / 0.12 + 0.5, 0, 1)))
     return near, np.stack(shares, 1).astype(np.float32)
 
@@ -251,7 +269,7 @@ def through(knots: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "n 3"]:
 
 
 _HORN = np.array([[0.007, 0.007, 0.008], [0.007, 0.009, 0.016], [0.045, 0.020, 0.009], [0.018, 0.008, 0.005]])
-_WIRE = np.array([[0.015, 0.015, 0.016], [0.11, 0.11, 0.115], [0.13, 0.085, 0.038], [0.045, 0.044, 0.043]])
+_WIRE = np.array([[0.011, 0.011, 0.012], [0.055, 0.055, 0.06], [0.06, 0.035, 0.013], [0.026, 0.025, 0.024]])
 """Black, navy, tortoise and brown horn; black, silver, golden and gunmetal wire."""
 
 
@@ -310,28 +328,17 @@ def _carried_by(kind: int) -> tuple[Int32[np.ndarray, "w 8"], Float[np.ndarray, 
 def _mask_color(kind: int, seed: int) -> Float[np.ndarray, " 3"]:
     """Blue, a little greener or paler by person; of cloth, one of several colors, lighter or darker."""
     draws = np.random.Generator(np.random.Philox(key=[seed, 12])).random(3)
-    if FACE_MASKS[kind] == "surgical":
-        color = _BLUE + draws[0] * np.array([0.10, 0.08, 0.02]) - draws[1] * np.array([0.05, 0, 0.05])
-    else:
-        color = _CLOTHS[int(draws[0] * len(_CLOTHS))] * (0.7 + 0.6 * draws[1])
+    blue = _BLUE + draws[0] * np.array([0.10, 0.08, 0.02]) - draws[1] * np.array([0.05, 0, 0.05])
+    color = blue if FACE_MASKS[kind] == "surgical" else _CLOTHS[int(draws[0] * len(_CLOTHS))] * (0.7 + 0.6 * draws[1])
     return np.asarray(color, dtype=np.float32)
 
 
 @functools.cache
-def beside_mask(kind: int) -> Float[np.ndarray, " v"]:
-    """The share of the surroundings' light that a mask leaves to each vertex of the head."""
-    return _beside(asset().worn[FACE_MASKS[kind]].points[:MASK_POINTS])
-
-
-@functools.cache
-def beside_clothes(name: str) -> Float[np.ndarray, " v"]:
-    """The share of the surroundings' light that a garment leaves to each vertex of the head."""
-    return _beside(asset().worn[name].points)
-
-
-def _beside(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " v"]:
+def beside(name: str) -> Float[np.ndarray, " v"]:
+    """The share of the surroundings' light that clothes, a hat or a mask's cloth leave to each vertex of the head."""
+    points = asset().worn[name].points[: MASK_POINTS if name in FACE_MASKS else None]
     away = cKDTree(points).query(asset().mean)[0]
-    return np.asarray(1 - 0.5 * np.clip(1.2 - away / 0.1, 0, 1), dtype=np.float32)
+    return np.asarray(1 - 0.45 * np.clip(1.2 - away / 0.2, 0, 1) ** 2, dtype=np.float32)
 
 
 @functools.cache
@@ -345,7 +352,7 @@ def _ball() -> tuple[np.ndarray, np.ndarray]:
     return points, outwards(points, faces)
 
 
-_METALS = np.array([[0.55, 0.40, 0.16], [0.45, 0.45, 0.46], [0.62, 0.58, 0.52]], np.float32)
+_METALS = np.array([[0.26, 0.165, 0.05], [0.17, 0.17, 0.18], [0.48, 0.45, 0.41]], np.float32)
 """Gold, silver and pearl."""
 
 
@@ -354,7 +361,7 @@ def earrings(rest: Float[np.ndarray, "v 3"], seed: int = 0) -> Piece:
     draws = np.random.Generator(np.random.Philox(key=[seed, 15])).random(2)
     kind, color = int(draws[0] * 3), _METALS[int(draws[1] * 3) if draws[0] < 2 / 3 else int(draws[1] * 2)]
     parts, (ball, faces) = [], _ball()
-    for number, at in enumerate(rest[_vertices(LOBES)]):
+    for number, at in enumerate(rest[vertices_at(LOBES)]):
         side = 1 - 2 * number
         lobe = at + np.array([0.02 * side, -0.03, 0.05])
         if kind == 0:

@@ -46,7 +46,7 @@ _TONES_OF_ITA: Final = (
 
 Light varies so much that a far ITA is more often that of bright or dim light than of the lightest or darkest skin.
 """
-_ERROR: Final = 2.1
+_ERROR: Final = 2.3
 """Root mean square error of a tone that is read, and three nodes and weights of a normal distribution."""
 _NODES, _SHARES = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0]), np.array([1 / 6, 2 / 3, 1 / 6])
 _FEWEST: Final = 20

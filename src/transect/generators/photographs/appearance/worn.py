@@ -29,8 +29,8 @@ def lit(head: Head, face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Head:
     """The head under the light that the skin shows, as far as FaceWorld's key and fill light have it."""
     p, _ = head.person()
     rest, front = rest_shape(p), face_vertices()
-    normals = np.empty_like(rest)
-    pose = pose_of(p)
+    front = front[asset().sky[front] > 0.3]  # not behind lids or lips
+    normals, pose = np.empty_like(rest), pose_of(p)
     find_normals(pose.turn(rest), asset().faces, normals)
     at = np.rint(head.placed(rest[front]) - 0.5).astype(int)
     height, width = face.masks["skin"].shape
@@ -92,8 +92,6 @@ def _light(
     return found
 
 
-_FINER: Final = 1.6
-"""Points of FaceWorld's picture across a pixel of the photograph."""
 _COARSER: Final = 0.4
 HATS_WORN: Final = tuple(HATS.index(name) for name in ("cap", "beanie", "headscarf"))
 """The hats that photographs are given, as FaceWorld's levels: those that hold the hair close to the head."""
@@ -124,9 +122,9 @@ class Matte(NamedTuple):
 
 @final
 class Stage:
-    """Pictures of a fitted head, `finer` than the photograph, and the way from them to it."""
+    """Pictures of a fitted head, `finer` points across a pixel of the photograph, and the way from them to it."""
 
-    def __init__(self, head: Head, face: Face, key: int = 0, finer: float = _FINER) -> None:
+    def __init__(self, head: Head, face: Face, key: int = 0, finer: float = 1.6) -> None:
         # The head with its own shape of frames and color of hats.
         identity = head.identity.copy()
         for name, value in own_things(key).items():
@@ -224,7 +222,7 @@ def own_things(key: int) -> dict[str, float]:
     """
     names = ("frame_shape", "frame_color", "hat_hue", "hat_lightness")
     draws = np.random.Generator(np.random.Philox(key)).standard_normal(len(names)).tolist()
-    dark = {"frame_color": -1.4 if draws[1] < 0.4 else 1.4, "hat_lightness": 0.3 - 0.8 * abs(draws[3])}
+    dark = {"frame_color": -1.4 if draws[1] < 0.4 else 1.4, "hat_lightness": 0.3 - 1.2 * abs(draws[3])}
     return dict(zip(names, draws, strict=True)) | dark
 
 
@@ -266,7 +264,7 @@ def _to_ears(stage: Stage, p: Values, near: Bool[np.ndarray, "_ _"], matte: Matt
     rows, columns = np.mgrid[: stage.points, : stage.points].astype(np.float32)
     x, y, hidden = columns.copy(), rows.copy(), ~near * stage.seen(face.masks["hair"])
     across, up = face.points[45] - face.points[36], face.points[27] - face.points[8]
-    ears = stage.head.placed(rest_shape(p)[worn.ear_tops()])
+    ears = stage.head.placed(rest_shape(p)[worn.vertices_at(worn.EAR_TOPS)])
     sides = np.flatnonzero(near.any(axis=0))
     for out, ear, jaw, hinge in ((1, ears[0], [16, 15], sides[-1:]), (-1, ears[1], [0, 1], sides[:1])):
         wanted = face.points[jaw[0]] + _EAR[0] * out * across + _EAR[1] * face.width * up / np.linalg.norm(up)
@@ -323,10 +321,13 @@ def fitted_hat(stage: Stage, matte: Matte, wrapped: bool = False) -> tuple[Matte
     rows, columns = np.mgrid[: stage.points, : stage.points].astype(np.float32)
     source = rim[0] + (columns - rim[0]) / scale, rim[1] + (rows - rim[1]) / scale
     hidden, added, cover = (_taken(part, *source) for part in (1 - matte.passed, matte.added, matte.covers))
-    inside = np.zeros(cover.shape, dtype=np.uint8)
-    if (cover > 0.5).any():
-        cv2.fillConvexPoly(inside, cv2.convexHull(np.argwhere(cover > 0.5)[:, ::-1].astype(np.int32)), (1,))
-    return Matte(1 - hidden, added, cover > 0.5), (inside > 0) & (high | wrapped) | (cover > 0.5)
+    covers, inside = cover > 0.5, np.zeros(cover.shape, dtype=np.uint8)
+    if wrapped:  # between the cloth's outer edges, row by row: it is narrow at the neck
+        between = np.logical_or.accumulate(covers, 1) & np.logical_or.accumulate(covers[:, ::-1], 1)[:, ::-1]
+        return Matte(1 - hidden, added, covers), between
+    if covers.any():
+        cv2.fillConvexPoly(inside, cv2.convexHull(np.argwhere(covers)[:, ::-1].astype(np.int32)), (1,))
+    return Matte(1 - hidden, added, covers), (inside > 0) & high | covers
 
 
 def _taken(values: np.ndarray, x: Float[np.ndarray, "_ _"], y: Float[np.ndarray, "_ _"]) -> np.ndarray:
