@@ -11,15 +11,17 @@ from scipy.interpolate import LinearNDInterpolator
 from scipy.ndimage import gaussian_filter, map_coordinates
 from scipy.spatial import cKDTree
 
+from transect.generators.faceworld.mesh.worn import AROUND
+
 Angles: TypeAlias = Float[np.ndarray, "*a"]
 Sheet: TypeAlias = tuple[Float[np.ndarray, "r c 3"], Float[np.ndarray, "r c"], bool, bool]
 """Points, how light each is plus twice the number of its cloth, whether both sides are seen, whether columns close."""
 Line: TypeAlias = Callable[[Angles, Angles], Angles]
 _ORIGIN = np.array([0.0, -3.9, -1.75])
-"""A point in the chest from which neck, shoulders and chest are seen without overlap."""
+"""CHEST of mesh/worn.py: from there neck, shoulders and chest are seen without overlap."""
 _AROUND, _DOWN = 96, 121
 _LOWEST = np.radians(118)
-_COLUMNS = np.linspace(-np.pi, np.pi, 76, endpoint=False) + 0.01
+_COLUMNS = np.linspace(-np.pi, np.pi, AROUND, endpoint=False) + 0.01
 _TURN = _COLUMNS - 0.48 * np.sin(_COLUMNS)
 """Azimuths of columns from the front, where they are dense."""
 SECOND, TIE = 2.0, 4.0

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
 from transect.generators.faceworld.mesh.asset import asset, vertices_of
-from transect.generators.faceworld.mesh.hair import balding, beard_density, beard_regions, hairline, left
+from transect.generators.faceworld.mesh.hair import balding, beard_density, beard_regions, hairline, remaining
 from transect.generators.faceworld.mesh.kernels import find_noise
 from transect.generators.faceworld.mesh.shading import LASH, LOWER_TEETH, SKIN, TONGUE, UPPER_TEETH
 from transect.generators.faceworld.mesh.shape import KEPT, Values, remembered
@@ -129,7 +129,7 @@ def _skin_colors(p: Values, of_skin: bytes, of_hair: bytes, seed: int, through: 
     # The shadow of a shaven beard.
     color = color * np.exp(-0.41 * max(p["face_shape"] - 0.35, 0) * zone.beard[:, None] * np.array([1.16, 1.0, 0.80]))
     color = color * np.exp(-0.75 * p["makeup"] * zone.lid[:, None] * np.array([0.9, 1.2, 1.0]))
-    scalp = zone.scalp * (0.10 + 0.85 * (p["hair_style"] > 0) * left(zone.balding, p["baldness"]) ** 2)
+    scalp = zone.scalp * (0.10 + 0.85 * (p["hair_style"] > 0) * remaining(zone.balding, p["baldness"]) ** 2)
     color = color + (0.50 * hair + through * skin - color) * scalp[:, None]
     style = FACIAL_HAIR_STYLES[int(p["facial_hair_style"])]
     bearded = (0.42 if style == "stubble" else 0.92) * p["facial_hair"] ** 0.5 * zone.beard * beard_zones()[style]

@@ -20,8 +20,8 @@ from transect.generators.faceworld.reflectance import luminance
 
 _ABOVE = np.float32(0.3)
 """How much nearer a hat counts than it is, so that no hair comes through."""
-_SHADOW = 256
-_SHADOW_VIEW, _BIAS = 8.0, 0.05
+_SHADOW, _SHADOW_VIEW, _BIAS = 256, 8.0, 0.05
+"""Points across the lamp's picture, its width in distances between the eyes, and what counts as one depth."""
 _CASTING = np.isin(np.arange(12), (shading.SKIN, shading.HAT, shading.FACE_MASK, shading.GARMENT))
 """Parts that cast shadows through the lamp's picture."""
 _LIGHT_COLOR = np.array([1.12, 0.973, 0.914], np.float32)
@@ -320,8 +320,8 @@ def _without_frames(scene: Scene, pose: Pose, size: int) -> tuple[Buffers, Bool[
     screen, clothes = pose.project(scene.posed, size), scene.faces[scene.parts == shading.GARMENT]
     # Clothes do not turn with the neck: what of it would come through them stays behind.
     screen[clothes.min() : clothes.max() + 1, 2] += _BEFORE
-    worn_on_top = np.unique(scene.faces[hat])  # on which a scarf lies
-    screen[worn_on_top, 2] += 2 * _BEFORE * np.clip(-7 - scene.rest[worn_on_top, 1] / 0.3, 0, 1)
+    scarf = np.unique(scene.faces[hat])  # its end lies over the clothes
+    screen[scarf, 2] += 2 * _BEFORE * np.clip((-2.1 - scene.rest[scarf, 1]) / 0.3, 0, 1)
     # Nor may teeth come through lips and chins that age has thinned, or eyes through lids that a smile lifts.
     screen[vertices_of(shading.UPPER_TEETH, shading.LOWER_TEETH, shading.TONGUE), 2] -= _BEHIND
     screen[vertices_of(shading.LEFT_EYE, shading.RIGHT_EYE), 2] -= _BEHIND / 2
@@ -337,7 +337,7 @@ def _eyes(p: Values, colors: Colors, head: Head) -> Float[np.ndarray, "4 3"]:
     # Eyes turn toward the camera, and past it, but a head that is turned far away takes them along.
     aside, up = np.tanh(np.arcsin(turn[2, :2]) / ease) * ease + np.array([0.42 * p["gaze"], 0])
     gaze = turn @ np.array([np.sin(aside) * np.cos(up), np.sin(up), np.cos(aside) * np.cos(up)])
-    # Beside dark skin, from tone 6 on, a pale iris would glow.
+    # An iris much lighter than this share of the skin would glow: a blue one from tone 5.6 on, all of them at 9.
     beyond = luminance(colors.iris) / (0.19 * luminance(colors.skin))
     iris = colors.iris * np.maximum(beyond, 1) ** -0.85
     return np.stack([*centers, gaze, iris]).astype(np.float32)

@@ -99,7 +99,7 @@ def balding(at: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
     return np.asarray(np.clip(np.max([front, crown, between], axis=0) * np.clip(high, 0, 1), 0, 1))
 
 
-def left(early: Float[np.ndarray, " n"], baldness: float) -> Float[np.ndarray, " n"]:
+def remaining(early: Float[np.ndarray, " n"], baldness: float) -> Float[np.ndarray, " n"]:
     """The share of hair left where it is lost so early, as balding() counts: it thins over two fingers' breadth."""
     return np.asarray(np.clip((1.42 - 0.90 * max(baldness, 0.0) ** 1.4 - early) / 0.42, 0, 1))
 
@@ -196,7 +196,7 @@ def _grown(name: str, p: Values, under: bool) -> tuple[Float[np.ndarray, " n"], 
     count, points = asset().grooms[name].strands.shape[:2]
     length, stretch = p["hair_length"], np.full(count, 1 + 0.12 * p["hair_volume"])
     cut = min(max((p["baldness"] - 0.15) / 0.3, 0), 1)  # who loses hair wears the rest of it short
-    soon = 0.20 + 0.80 * left(_rooted(name)[0], p["baldness"])
+    soon = 0.20 + 0.80 * remaining(_rooted(name)[0], p["baldness"])
     last = np.full(count, points - 1.0)
     if name in ("textured", "parted", "slicked"):
         stretch *= (0.16 + 0.94 * length) * soon * (1 - 0.4 * cut)
@@ -224,7 +224,7 @@ def _rooted(name: str) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]
 def _kept(name: str, p: Values) -> np.ndarray:
     """Strands that hair loss and the hairline leave; a bald crown keeps a few."""
     early, inside = _rooted(name)
-    lost = 0.25 + 0.5 * order(name) > left(early, p["baldness"])  # hair first turns fine: few hairs would be scratches
+    lost = 0.25 + 0.5 * order(name) > remaining(early, p["baldness"])  # few hairs would be scratches: first all thin
     high = inside - 0.10 * order(name) ** 2 < 0.055 * p["hairline"]
     return np.asarray(~lost & ~(high & (asset().grooms[name].strands[:, 0, 2] > -0.75)))
 
@@ -234,7 +234,7 @@ def _fineness(name: str, p: Values) -> Float[np.ndarray, " n"]:
     early, inside = _rooted(name)
     least = {"locs": 1.0, "textured": 0.22, "parted": 0.22, "slicked": 0.22, "coily": 0.2}.get(name, 0.5)
     border = np.clip((inside - 0.055 * p["hairline"] + 0.07) / (0.25 if least < 0.3 else 0.14), least, 1)
-    return np.asarray(border * (0.05 + 0.95 * left(early, p["baldness"]) ** 3), dtype=np.float32)
+    return np.asarray(border * (0.05 + 0.95 * remaining(early, p["baldness"]) ** 3), dtype=np.float32)
 
 
 def _fringe(p: Values) -> Strands:

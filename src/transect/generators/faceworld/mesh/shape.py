@@ -128,7 +128,6 @@ _SMILE = {"mouthSmile": 0.39, "mouthStretch": 0.08, "mouthDimple": 0.19, "cheekS
 _OPEN = {"mouthUpperUp": 0.14, "mouthSmile": 0.16, "mouthStretch": 0.12}
 """What each side's muscles do in a smile, and as the jaw drops."""
 _SIDES = ("Left", "Right")
-_HOLLOWS = 7
 _APART = (
     *(([43, 44], [46, 47], 1), ([37, 38], [40, 41], 1)),
     *(([39], [33], 1), ([39], [48, 54], 1), ([48, 54], [8], 1), ([14], [2], 0)),
@@ -223,15 +222,15 @@ def _distances() -> Float[np.ndarray, "6 k1"]:
 
 def _bound(found: Float[np.ndarray, " k"]) -> None:
     """Keeps a face within human proportions, gradually."""
-    for (field, (least, most)), apart in zip(_BOUNDS.items(), _distances()[2:], strict=True):
+    for (field, (least, most)), apart in zip(_BOUNDS.items(), _distances()[len(_SIDES) :], strict=True):
         number, now = _numbers()[field], apart[0] + apart[1:] @ found
-        lacking, over = np.logaddexp(0, (np.array([least - now, now - most])) / 0.03) * 0.03
+        lacking, over = np.logaddexp(0, np.array([least - now, now - most]) / 0.03) * 0.03
         found[number] += (lacking - over) / apart[1 + number]
 
 
 def _close(found: Float[np.ndarray, " k"], share: float) -> None:
     """Takes a share of the opening that the lids have, whatever else moved them."""
-    for side, opening in zip(_SIDES, _distances(), strict=False):
+    for side, opening in zip(_SIDES, _distances()[: len(_SIDES)], strict=True):
         blink = _numbers()["eyeBlink" + side]
         found[blink] -= share * (opening[0] + opening[1:] @ found) / opening[1 + blink]
 
@@ -314,7 +313,7 @@ def _head(weighing: bytes, pose: Pose) -> Head:
     posed, hollow = pose.turn(rest), np.empty(len(rest), np.float32)
     normals, room = np.empty_like(posed), np.empty((2, len(rest), 3), np.float32)
     find_normals(posed, solid_faces()[0], normals)
-    find_hollows(posed, normals, held.starts, held.near, _HOLLOWS, room, hollow)
+    find_hollows(posed, normals, held.starts, held.near, 7, room, hollow)
     return Head(rest, pose, posed, normals, hollow)
 
 

@@ -64,8 +64,8 @@ _SHIRTS = np.array(
     [[0.62, 0.62, 0.61], [0.58, 0.59, 0.60], [0.30, 0.38, 0.52], [0.05, 0.055, 0.065], [0.40, 0.41, 0.42]]
 )
 CHEST = np.array([[0.0, -3.9, -1.75]], np.float32)
-_FIRST, _TUCK = 76, 0.27
-"""In the chest; points of a neckline's inner edge; how far below clothes the skin under them lies."""
+AROUND, _TUCK = 76, 0.27
+"""A point in the chest; columns of a garment, whose first row is the neckline; how deep skin lies below clothes."""
 _TIES = np.array(
     [[0.14, 0.012, 0.016], [0.015, 0.025, 0.075], [0.05, 0.055, 0.07], [0.02, 0.02, 0.022], [0.03, 0.08, 0.11]]
 )
@@ -89,7 +89,7 @@ def _features(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n f"]:
 @functools.cache
 def _under(name: str) -> tuple[Int32[np.ndarray, " n"], Int32[np.ndarray, "n 6"], Float[np.ndarray, "n 6"]]:
     """Vertices that lie under a garment, its points next to each as seen from the chest, and weights of these."""
-    points, mean = (of - CHEST for of in (asset().worn[name].points[_FIRST:], asset().mean))
+    points, mean = (of - CHEST for of in (asset().worn[name].points[AROUND:], asset().mean))
     long, far = np.linalg.norm(points, axis=1), np.linalg.norm(mean, axis=1)
     tree, ray = cKDTree(points / long[:, None]), mean / far[:, None]
     (apart, at), above = tree.query(ray, 6), ray + np.array([0, 0.05, 0])  # a margin from the edge
@@ -98,7 +98,7 @@ def _under(name: str) -> tuple[Int32[np.ndarray, " n"], Int32[np.ndarray, "n 6"]
     weights /= weights.sum(1, keepdims=True)
     under = (away < 0.06 + 0.3 * np.clip(np.arccos(ray[:, 1]) - 1, 0, 1)) & (mean[:, 1] < 2.2)
     found = np.flatnonzero(under & (far < (long[at] * weights).sum(1) + 0.1))  # not the chin above
-    return found.astype(np.int32), (at[found] + _FIRST).astype(np.int32), weights[found].astype(np.float32)
+    return found.astype(np.int32), (at[found] + AROUND).astype(np.int32), weights[found].astype(np.float32)
 
 
 def tuck(name: str, posed: Float[np.ndarray, "v 3"], first: int, chest: Float[np.ndarray, "1 3"]) -> None:
