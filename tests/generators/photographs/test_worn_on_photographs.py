@@ -65,10 +65,7 @@ def test_hair_above_a_hats_rim_is_pressed_and_hair_below_it_stays():
     assert changed[2 : top - 40, 64:128].all()
     below = (face.masks["hair"] > 0.95) & (rows > face.points[33, 1])
     assert below.sum() > 50
-    darker = picture[below].astype(int) - shown[below]
-    assert darker.min() >= 0
-    assert darker.max() <= 8  # no more than the edge of the hat's soft shadow
-    assert np.mean(darker > 0) < 0.1
+    assert np.array_equal(shown[below], picture[below])
     stage = sitting.stage
     hat, inside = worn.fitted_hat(stage, stage.matte(shading.HEADWEAR, hat=float(worn.HATS_WORN[1])))
     bare = stage.matte(shading.HEADWEAR, hat=float(worn.HATS_WORN[1])).covers

@@ -16,7 +16,6 @@ from transect.generators.faceworld.mesh.complexion import KEY, WRAP, ambient_of,
 from transect.generators.faceworld.mesh.kernels import enlarge, find_normals, rasterize, read_shadow
 from transect.generators.faceworld.mesh.shape import KEPT, Head, Pose, Values, head_of, remembered, solid_faces
 from transect.generators.faceworld.mesh.strands import Hair, hair_of
-from transect.generators.faceworld.reflectance import luminance
 
 _ABOVE = np.float32(0.3)
 """How much nearer a hat counts than it is, so that no hair comes through."""
@@ -337,10 +336,7 @@ def _eyes(p: Values, colors: Colors, head: Head) -> Float[np.ndarray, "4 3"]:
     # Eyes turn toward the camera, and past it, but a head that is turned far away takes them along.
     aside, up = np.tanh(np.arcsin(turn[2, :2]) / ease) * ease + np.array([0.42 * p["gaze"], 0])
     gaze = turn @ np.array([np.sin(aside) * np.cos(up), np.sin(up), np.cos(aside) * np.cos(up)])
-    # An iris much lighter than this share of the skin would glow: a blue one from tone 5.6 on, all of them at 9.
-    beyond = luminance(colors.iris) / (0.19 * luminance(colors.skin))
-    iris = colors.iris * np.maximum(beyond, 1) ** -0.85
-    return np.stack([*centers, gaze, iris]).astype(np.float32)
+    return np.stack([*centers, gaze, colors.iris]).astype(np.float32)
 
 
 def _cloth(p: Values, colors: Colors) -> Float[np.ndarray, "3 3"]:

@@ -309,6 +309,9 @@ def hat_of(stage: Stage, camera: Camera, kind: int, background: Float[np.ndarray
     added = blurred(stage.shown(matte.added * np.float32(camera.gain)), camera.blur)
     pressed = pressed_hair(stage, inside, wrapped)[:, :, None]
     open_ = 1 - blurred(stage.shown(matte.covers.astype(np.float32)), camera.blur)[:, :, None]
+    eyes, nose = stage.face.points[36:48, 1].mean(), stage.face.points[33, 1]  # between them the shade on hair ends
+    low = np.clip((np.arange(len(passed), dtype=np.float32) - eyes) / max(nose - eyes, 1), 0, 1)[:, None, None]
+    passed = passed + (1 - passed) * low * open_ * (stage.face.masks["hair"] > 0.5)[..., None]
     behind = background * pressed * open_
     return layer_of(passed * (1 - pressed), added + behind, camera.noise, stage.key)
 
