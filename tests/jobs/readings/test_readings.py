@@ -120,8 +120,8 @@ def predictor(tmp_path_factory):
     from transect.targets.dlib_hog import HOG_FACE
 
     world = FaceWorld(image_size=128)
-    seeds = world.sample(range(500, 596))
-    heads = world.set(seeds, {"yaw": np.linspace(-25, 25, 96), "pitch": 0.0, "roll": 0.0, "distance": 1.0})
+    seeds = world.sample(range(500, 692))
+    heads = world.set(seeds, {"yaw": np.linspace(-25, 25, 192), "pitch": 0.0, "roll": 0.0, "distance": 1.0})
     pictures, points = world.render(heads), world.landmarks(heads)
     boxes = HOG_FACE.expected_box(pictures.face_boxes).round().astype(int).tolist()
     taught = [
@@ -130,7 +130,7 @@ def predictor(tmp_path_factory):
     ]
     options = dlib.shape_predictor_training_options()
     options.cascade_depth, options.tree_depth, options.num_trees_per_cascade_level = 8, 3, 60
-    options.oversampling_amount, options.num_test_splits, options.feature_pool_size = 30, 15, 150
+    options.oversampling_amount, options.num_test_splits, options.feature_pool_size = 20, 15, 150
     file = tmp_path_factory.mktemp("points") / "points.dat"
     dlib.train_shape_predictor(list(pictures.pixels), taught, options).save(str(file))
     return file
