@@ -68,30 +68,24 @@ class Source(Protocol):
     @property
     def identity(self) -> str:
         """A text that changes with the content of the images."""
-        ...
 
     @property
     def shown(self) -> Sequence[Shown]:
         """The images, in order."""
-        ...
 
     @property
     def pairs(self) -> Sequence[KnownPair]:
         """Pairs that the source itself knows; none for most."""
-        ...
 
     @property
     def levels(self) -> Sequence[str]:
         """The name of each cell, where images differ in what was set; none elsewhere."""
-        ...
 
     def read(self, block: int) -> list[bytes]:
         """The PNGs of a block; of a source of texts (`is_text = True`) these, as UTF-8."""
-        ...
 
     def values(self, attribute: str) -> dict[str, float] | None:
         """The value of an attribute that each image was made with, or its label; None where it is not known."""
-        ...
 
 
 @final

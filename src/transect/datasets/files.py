@@ -38,19 +38,15 @@ class Pictures(Protocol):
 
     def __len__(self) -> int:
         """How many."""
-        ...
 
     def name(self, row: int) -> str:
         """What messages call the picture."""
-        ...
 
     def encoded(self, row: int) -> Encoded:
         """The picture as it is stored."""
-        ...
 
     def take(self, rows: Iterable[int]) -> Pictures:
         """The chosen rows, in the chosen order."""
-        ...
 
 
 @final

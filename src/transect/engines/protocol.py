@@ -60,11 +60,9 @@ class Opened(Protocol[_Task_contra, _Result_co]):
 
     def make(self, task: _Task_contra) -> _Result_co:
         """What one task asks for; it depends on the task alone."""
-        ...
 
     def close(self) -> None:
         """Release files and processes."""
-        ...
 
 
 @runtime_checkable
@@ -74,11 +72,9 @@ class Work(Protocol[_Task_contra, _Result_co]):
     @property
     def gpus(self) -> int:
         """GPUs that a worker needs."""
-        ...
 
     def open(self) -> Opened[_Task_contra, _Result_co]:
         """Load the world and the models, in the worker."""
-        ...
 
 
 @final
@@ -102,17 +98,14 @@ class Engine(Protocol):
     @property
     def workers(self) -> int:
         """Parts that are made at the same time."""
-        ...
 
     @property
     def cores(self) -> int:
         """Cores that work on them."""
-        ...
 
     @property
     def apart(self) -> bool:
         """Whether parts are made in other processes."""
-        ...
 
     def map(self, work: Work[Task, Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """The result of each task, in order; at most `IN_FLIGHT` tasks a worker are begun and not yet taken.
@@ -120,7 +113,6 @@ class Engine(Protocol):
         A task whose worker was lost is given to another. Raises the error of the first task that failed, in order;
         WorkerLost where a task lost its worker again and again. Closing the iterator ends what is under way.
         """
-        ...
 
 
 @final

@@ -92,11 +92,9 @@ class Strategy(Protocol):
     @property
     def name(self) -> str:
         """What tables call it."""
-        ...
 
     def suggest(self, history: History, n: int) -> Suggestions:
         """The next n points to ask about."""
-        ...
 
 
 @runtime_checkable
@@ -106,7 +104,6 @@ class Explorer(Strategy, Protocol):
     @property
     def most(self) -> float:
         """The largest share of the calls that depend on earlier answers."""
-        ...
 
 
 def diagonal(dimensions: int) -> float:

@@ -117,11 +117,9 @@ class Transport(Protocol):
 
     def send(self, message: Message) -> Reply:
         """The reply, whatever its status. Raises CallFailed where there is none."""
-        ...
 
     def close(self) -> None:
         """Let go of its connections."""
-        ...
 
 
 @final

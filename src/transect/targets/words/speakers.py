@@ -33,11 +33,9 @@ class MeteredSpeaker(Protocol):
 
     def quote(self, images: int, asks: Sequence[Ask], *, shown: int = 1, size: tuple[int, int] | None = None) -> Quote:
         """The most that it costs to ask all texts about N new images, or sets of `shown`, of that width and height."""
-        ...
 
     def calls_made(self) -> tuple[int, float]:
         """Calls and cost of this process so far."""
-        ...
 
 
 @final
