@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
-from transect.datasets import coco, face_sets, folder, imsitu, parliaments, parquet
+from transect.datasets import coco, face_sets, folder, imsitu, parquet
 from transect.datasets.files import Crop
 from transect.datasets.labelled import LabelledImages, Request
 from transect.errors import BadInput, UnknownName
@@ -38,7 +38,7 @@ READERS: Final = {
         face_sets.read_fairface, "fairface_label_train.csv, fairface_label_val.csv, train/, val/", "train, val"
     ),
     "utkface": Reader(face_sets.read_utkface, "age_gender_race_date.jpg"),
-    "ppb": Reader(parliaments.read, "imgs/, PPB-2017-metadata.csv: filename, country, gender, skin types"),
+    "ppb": Reader(face_sets.read_ppb, "imgs/, PPB-2017-metadata.csv: filename, country, gender, skin types"),
     "coco": Reader(coco.read, "train2014/, annotations/instances_train2014.json, captions_…", "train2014, val2014, …"),
     "imsitu": Reader(imsitu.read, "of500_images_resized/, train.json, imsitu_space.json", "train, dev, test"),
     "parquet": Reader(parquet.read, "image as struct {bytes, path}: Hugging Face, render --data-set", "names of files"),

@@ -1,4 +1,4 @@
-"""Faces as their data sets are distributed: CelebA and CelebA-HQ, FairFace, UTKFace, FFHQ."""
+"""Faces as their data sets are distributed: CelebA and CelebA-HQ, FairFace, UTKFace, FFHQ, PPB."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from transect.datasets import labelled
 from transect.datasets.files import (
     COUNTS,
     TABLES,
@@ -26,24 +27,6 @@ from transect.datasets.files import (
     needed,
     of_lists,
     texts_of,
-)
-from transect.datasets.labelled import (
-    MISSING,
-    NO_ROW,
-    OTHER_PART,
-    SUBJECT,
-    Labelled,
-    LabelledImages,
-    Request,
-    Rows,
-    attributes_of,
-    build,
-    digest,
-    divided,
-    joined,
-    levels_in_order,
-    some_of,
-    subjects_of,
 )
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
@@ -64,7 +47,7 @@ _HQ_MAPPING: Final = ("CelebA-HQ-to-CelebA-mapping.txt",)
 _HQ_PICTURES: Final = ("CelebA-HQ-img",)
 
 
-def read_celeba(path: Path, request: Request) -> LabelledImages:
+def read_celeba(path: Path, request: labelled.Request) -> labelled.LabelledImages:
     """CelebA below `path`. split: train, valid or test, where the file of parts is there."""
     folder_of(path, "CelebA's folder")
     table = needed(path, _ATTRIBUTES, "CelebA", _TABLES_IN)
@@ -81,10 +64,10 @@ def read_celeba(path: Path, request: Request) -> LabelledImages:
     points = None if landmarks is None else _celeba_points(landmarks, rows.ids)
     named = {number: name for name, number in PARTS.items()}
     of_rows = tuple(named.get(part_of.get(stem, ""), "") for stem in rows.ids) if part_of else ()
-    return build("celeba", path, replace(rows, parts=of_rows, points=points), request)
+    return labelled.build("celeba", path, replace(rows, parts=of_rows, points=points), request)
 
 
-def read_hq(path: Path, request: Request) -> LabelledImages:
+def read_hq(path: Path, request: labelled.Request) -> labelled.LabelledImages:
     """CelebA-HQ below `path`, in CelebAMask-HQ's layout; identities if identity_CelebA.txt lies there too."""
     folder_of(path, "CelebA-HQ's folder")
     if request.split is not None:
@@ -97,7 +80,9 @@ def read_hq(path: Path, request: Request) -> LabelledImages:
         pairs = zip(names["idx"], (Path(name).stem for name in names["orig_file"]), strict=True)
         people = {new: known[old] for new, old in pairs if old in known}
     pictures = needed(path, _HQ_PICTURES, "CelebA-HQ")
-    return build("celeba-hq", path, _celeba_rows(table, pictures, people, [table, mapping, identities]), request)
+    return labelled.build(
+        "celeba-hq", path, _celeba_rows(table, pictures, people, [table, mapping, identities]), request
+    )
 
 
 def _celeba_rows(
@@ -106,13 +91,13 @@ def _celeba_rows(
     people: Mapping[str, str],
     sources: Sequence[Path | None],
     wanted: set[str] | None = None,
-) -> Rows:
+) -> labelled.Rows:
     """The rows whose pictures are there. people: who is on each, by name without suffix; wanted: such names."""
     cells = texts_of(table)
     if "image_id" not in cells:
         raise BadInput(f"{table}: expected a column image_id, got {', '.join(cells) or 'none'}; use Kaggle's file")
     stems = [Path(name).stem for name in cells.pop("image_id")]
-    return joined(
+    return labelled.joined(
         stems,
         by_stem(images_below(pictures), pictures),
         lambda kept: _celeba_labels(cells, table, kept),
@@ -125,8 +110,8 @@ def _celeba_rows(
 
 def _celeba_labels(
     cells: Mapping[str, list[str]], table: Path, kept: list[int]
-) -> tuple[dict[str, Labelled], dict[str, str]]:
-    found: dict[str, Labelled | str] = {}
+) -> tuple[dict[str, labelled.Labelled], dict[str, str]]:
+    found: dict[str, labelled.Labelled | str] = {}
     known = {"1": 1.0, "-1": 0.0, "0": 0.0}
     for name, column in cells.items():
         values = np.array([known.get(cell.strip(), np.nan) for cell in column], dtype=np.float64)
@@ -136,7 +121,7 @@ def _celeba_labels(
         meaning = f"label {name}: annotators saw it"
         attribute = Attribute(name, "binary", meaning, levels=("no", "yes"), source="CelebA's labels")
         found[name] = (attribute, values[kept]) if len(np.unique(values[kept])) > 1 else "one value only"
-    return divided(found)
+    return labelled.divided(found)
 
 
 def _by_name(source: Path | None) -> dict[str, str]:
@@ -164,7 +149,7 @@ _FAIRFACE_PARTS: Final = ("train", "val")
 _NO_APPEARANCE: Final = "service_test"
 
 
-def read_fairface(path: Path, request: Request) -> LabelledImages:
+def read_fairface(path: Path, request: labelled.Request) -> labelled.LabelledImages:
     """FairFace below `path`; split: train or val, both by default. Ages are levels in their order."""
     folder_of(path, "FairFace's folder")
     if request.split not in (None, *_FAIRFACE_PARTS):
@@ -179,7 +164,7 @@ def read_fairface(path: Path, request: Request) -> LabelledImages:
     root = _root(path, names)
     known = Names(root)
     files = {name: file for name in names if (file := _file(root, name, path, known)) is not None}
-    rows = joined(
+    rows = labelled.joined(
         names,
         files,
         lambda kept: _fairface_labels({name: [column[row] for row in kept] for name, column in cells.items()}),
@@ -192,8 +177,8 @@ def read_fairface(path: Path, request: Request) -> LabelledImages:
     within = [folder for part in chosen if (folder := root / part).is_dir()]
     spare = sum(file.resolve() not in seen for folder in within for file in images_below(folder))
     other = sum(len(columns_of(table)["file"]) for part, table in there.items() if part not in chosen)
-    left = {**rows.left_out, NO_ROW: spare, OTHER_PART: other}
-    return build("fairface", path, replace(rows, ids=ids, left_out=left), request)
+    left = {**rows.left_out, labelled.NO_ROW: spare, labelled.OTHER_PART: other}
+    return labelled.build("fairface", path, replace(rows, ids=ids, left_out=left), request)
 
 
 def _joined(tables: dict[str, Path]) -> tuple[dict[str, list[object]], list[str]]:
@@ -207,18 +192,18 @@ def _joined(tables: dict[str, Path]) -> tuple[dict[str, list[object]], list[str]
     return {name: [cell for cells in read_tables for cell in cells[name]] for name in names}, parts
 
 
-def _fairface_labels(cells: dict[str, list[object]]) -> tuple[dict[str, Labelled], dict[str, str]]:
-    labels, skipped = attributes_of(
+def _fairface_labels(cells: dict[str, list[object]]) -> tuple[dict[str, labelled.Labelled], dict[str, str]]:
+    labels, skipped = labelled.attributes_of(
         {name: column for name, column in cells.items() if name not in ("file", "age", _NO_APPEARANCE)}
     )
-    ages = levels_in_order(
+    ages = labelled.levels_in_order(
         "age",
         [_age(str(file), str(cell)) for file, cell in zip(cells["file"], cells["age"], strict=True)],
         AGES,
         "label age: years that annotators saw",
         "FairFace's labels",
     )
-    found, why = divided({"age": ages})
+    found, why = labelled.divided({"age": ages})
     labels, skipped = {**found, **labels}, {**skipped, **why}
     if _NO_APPEARANCE in cells:
         skipped[_NO_APPEARANCE] = "how the row was used, not what it shows"
@@ -227,7 +212,7 @@ def _fairface_labels(cells: dict[str, list[object]]) -> tuple[dict[str, Labelled
 
 def _age(file: str, cell: str) -> str:
     """The range of years, also where a spreadsheet took it for a date: 3-Sep and 9-Mar are 3-9, Oct-19 is 10-19."""
-    if cell in AGES or cell.strip().lower() in MISSING:
+    if cell in AGES or cell.strip().lower() in labelled.MISSING:
         return cell
     months = {name: str(month) for month, name in enumerate(calendar.month_abbr) if name}
     numbers = sorted(months.get(part, part.lstrip("0")) for part in cell.split("-"))
@@ -263,7 +248,7 @@ _NAME: Final = re.compile(r"(\d{1,3})_([01])_([0-4])_(\d+) *(?:\.[^/]*)?")
 _SOURCE: Final = "UTKFace's file names"
 
 
-def read_utkface(path: Path, request: Request) -> LabelledImages:
+def read_utkface(path: Path, request: labelled.Request) -> labelled.LabelledImages:
     """UTKFace below `path`, all of its folders. Names that lack a field, as some do, are counted and left out."""
     folder_of(path, "UTKFace's folder")
     if request.split is not None:
@@ -278,22 +263,24 @@ def read_utkface(path: Path, request: Request) -> LabelledImages:
     kept = tuple(file for file, _ in matched)
     ids = tuple(file.relative_to(path).as_posix() for file in kept)
     others = [file.name for file in files if file not in set(kept)]
-    left = {f"{OTHER_NAMES} ({some_of(others)})": len(others)} if others else {}
-    subjects = subjects_of(None, len(ids))
-    rows = Rows(Files(kept), ids, labels, subjects, digest(["\n".join(ids).encode()]), skipped, left, ABOUT)
-    return build("utkface", path, rows, request)
+    left = {f"{OTHER_NAMES} ({labelled.some_of(others)})": len(others)} if others else {}
+    subjects = labelled.subjects_of(None, len(ids))
+    rows = labelled.Rows(
+        Files(kept), ids, labels, subjects, labelled.digest(["\n".join(ids).encode()]), skipped, left, ABOUT
+    )
+    return labelled.build("utkface", path, rows, request)
 
 
-def _utkface_labels(fields: list[tuple[str, ...]]) -> tuple[dict[str, Labelled], dict[str, str]]:
+def _utkface_labels(fields: list[tuple[str, ...]]) -> tuple[dict[str, labelled.Labelled], dict[str, str]]:
     ages = np.array([float(age) for age, *_ in fields])
-    found: dict[str, Labelled | str] = {"age": "one value only"}
+    found: dict[str, labelled.Labelled | str] = {"age": "one value only"}
     if len(np.unique(ages)) > 1:
         low, high = float(ages.min()), float(ages.max())
         found["age"] = Attribute("age", "continuous", "label age", "years", low, high, source=_SOURCE), ages
     for place, (name, levels) in enumerate({"gender": GENDERS, "race": RACES}.items(), start=1):
         texts = [levels[int(row[place])] for row in fields]
-        found[name] = levels_in_order(name, texts, levels, f"label {name}, as annotators saw it", _SOURCE)
-    return divided(found)
+        found[name] = labelled.levels_in_order(name, texts, levels, f"label {name}, as annotators saw it", _SOURCE)
+    return labelled.divided(found)
 
 
 _FFHQ_PICTURES: Final = ("images1024x1024", "thumbnails128x128", "in-the-wild-images")
@@ -308,7 +295,7 @@ _FFHQ_PARTS: Final = ("training", "validation")
 _ID: Final = ("id", "file", "image", "filename")
 
 
-def read_ffhq(path: Path, request: Request) -> LabelledImages:
+def read_ffhq(path: Path, request: labelled.Request) -> labelled.LabelledImages:
     """FFHQ below `path`; split: training or validation. With a table only the pictures that it labels."""
     folder_of(path, "FFHQ's folder")
     pictures = find(path, _FFHQ_PICTURES) or path
@@ -324,19 +311,19 @@ def read_ffhq(path: Path, request: Request) -> LabelledImages:
             got = ", ".join(cells) or "none"
             raise BadInput(f"{tables[0]}: expected a column {' or '.join(_ID[:2])}, got {got}; add it")
         stems = [_stem(str(cell)) for cell in cells.pop(column)]
-    people = cells.pop(SUBJECT, None)
-    rows = joined(
+    people = cells.pop(labelled.SUBJECT, None)
+    rows = labelled.joined(
         stems,
         files,
-        lambda kept: attributes_of({name: [cell[row] for row in kept] for name, cell in cells.items()}),
+        lambda kept: labelled.attributes_of({name: [cell[row] for row in kept] for name, cell in cells.items()}),
         [],
         people=people,
     )
-    sha256 = digest([*tables, "\n".join(rows.ids).encode()])
+    sha256 = labelled.digest([*tables, "\n".join(rows.ids).encode()])
     rows = replace(rows, sha256=sha256, points=_points(path, pictures.name, rows.ids))
     kept = [row for row, stem in enumerate(rows.ids) if wanted is None or stem in wanted]
-    left = {**rows.left_out, OTHER_PART: len(rows.ids) - len(kept)}
-    return build("ffhq", path, replace(rows.take(kept), left_out=left), request)
+    left = {**rows.left_out, labelled.OTHER_PART: len(rows.ids) - len(kept)}
+    return labelled.build("ffhq", path, replace(rows.take(kept), left_out=left), request)
 
 
 def _points(path: Path, pictures: str, stems: Sequence[str]) -> Points | None:
@@ -369,3 +356,53 @@ def _part(path: Path, split: str) -> set[str]:
         return {_stem(number) for number, entry in listed.items() if entry["category"] == split}
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
         raise BadInput(f"{source}: split needs FFHQ's list of pictures; add it or leave split out") from None
+
+
+_PPB_ABOUT: Final = "Gender and skin type are how annotators saw the portraits, not who the people are."
+_PPB_FILE: Final = "filename"
+_SKIN_TYPES: Final = ("I", "II", "III", "IV", "V", "VI")
+"""Fitzpatrick's, from the lightest."""
+_PPB_TABLE: Final = "PPB-2017-metadata.csv"
+_PPB_IN: Final = (".", "PPB-2017")
+
+
+def read_ppb(path: Path, request: labelled.Request) -> labelled.LabelledImages:
+    """The Pilot Parliaments Benchmark (gendershades.org) below `path`: portraits of members of six parliaments.
+
+    imgs/                      pictures
+    PPB-2017-metadata.csv      filename, country, gender, fitz (I to VI), bi.fitz (darker, lighter)
+
+    Each person has one portrait. Dots in the names of columns become underscores.
+
+    Source: Buolamwini and Gebru 2018, Gender Shades, PMLR 81.
+    """
+    folder_of(path, "the folder of PPB")
+    if request.split is not None:
+        raise BadInput(f"split: PPB has no splits, got {request.split!r}; leave it out")
+    source, root = needed(path, (_PPB_TABLE,), "PPB", _PPB_IN), needed(path, ("imgs",), "PPB", _PPB_IN)
+    cells = columns_of(source)
+    if _PPB_FILE not in cells:
+        raise BadInput(f"{source}: expected a column {_PPB_FILE}, got {', '.join(cells)}; use the file as distributed")
+    names = [str(name) for name in cells.pop(_PPB_FILE)]
+    rows = labelled.joined(
+        names,
+        {file.relative_to(root).as_posix(): file for file in images_below(root)},
+        lambda kept: _ppb_labels({name: [column[row] for row in kept] for name, column in cells.items()}),
+        [source],
+        about=_PPB_ABOUT,
+    )
+    return labelled.build("ppb", path, replace(rows, ids=tuple(Path(name).stem for name in rows.ids)), request)
+
+
+def _ppb_labels(cells: Mapping[str, list[object]]) -> tuple[dict[str, labelled.Labelled], dict[str, str]]:
+    """Labels of the columns; skin types in their order."""
+    named = {name.replace(".", "_"): [str(cell or "").strip() for cell in column] for name, column in cells.items()}
+    types = {name for name, column in named.items() if set(filter(None, column)) <= set(_SKIN_TYPES) and any(column)}
+    labels, skipped = labelled.attributes_of({name: column for name, column in named.items() if name not in types})
+    meaning = "label {}: Fitzpatrick's skin type as annotators saw it"
+    ordered = {
+        name: labelled.levels_in_order(name, named[name], _SKIN_TYPES, meaning.format(name), "PPB's labels")
+        for name in types
+    }
+    found, why = labelled.divided(dict(sorted(ordered.items())))
+    return {**labels, **found}, {**skipped, **why}

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar, final
+from typing import Any, Final, Self, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -162,9 +162,6 @@ class Request:
             raise BadInput(f"limit: expected at least 1 row, got {self.limit}")
 
 
-_Rows = TypeVar("_Rows", bound="Rows")
-
-
 @dataclass(frozen=True)
 class Rows:
     """What a reader found, before an image is looked at: row i of everything is of one image.
@@ -184,7 +181,7 @@ class Rows:
     parts: tuple[str, ...] = ()
     points: Points | None = None
 
-    def take(self: _Rows, rows: Sequence[int]) -> _Rows:
+    def take(self, rows: Sequence[int]) -> Self:
         """The chosen rows."""
         chosen = np.asarray(rows, dtype=np.int64)
         return replace(

@@ -71,10 +71,9 @@ def load(
     if path.suffix.lower() in _CHECKPOINTS:
         return _of_size(_network(path, device, options), image_size, str(path))
     if str(path) == "reference":
-        from transect.generators.devices import device_of
         from transect.generators.reference import reference
 
-        device_of(device)
+        _check_device(device)
         return _of_size(reference(device, **options), image_size, name)
     if name not in _AVAILABLE:
         raise UnknownName("generator", name, _AVAILABLE)
@@ -180,8 +179,18 @@ def _of_size(network: Generator, image_size: int | None, name: str) -> Generator
     return network
 
 
+def _check_device(name: object) -> None:
+    """Raises BadInput unless it is the CPU or a GPU that PyTorch can use."""
+    import torch
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    names = ["cpu", *(["cuda"] if count else []), *(f"cuda:{number}" for number in range(count))]
+    if name not in names:
+        advice = "change it" if count else "PyTorch sees no CUDA GPU here: use cpu, or install PyTorch with CUDA"
+        raise BadInput(f"device: expected {' or '.join(names)}, got {name!r}; {advice}")
+
+
 def _network(path: Path, device: str, options: Options) -> Generator:
-    from transect.generators.devices import device_of
     from transect.runs import model_files
 
     if path.suffix.lower() != ".safetensors":
@@ -189,7 +198,7 @@ def _network(path: Path, device: str, options: Options) -> Generator:
             f"{path}: expected a safetensors file, got {path.suffix}; first: transect train convert {path}"
             f" {path.with_suffix('.safetensors').name}"
         )
-    device_of(device)
+    _check_device(device)
     if model_files.metadata_of(path).get("architecture") == "progressive":
         if options:
             names = ", ".join(options)
