@@ -47,8 +47,8 @@ def test_links_between_files_are_not_broken(page):
 QUESTIONS = "transect.targets.words.questions:load"
 CHAT = "transect.targets.http.chat.settings:read_chat_settings"
 TOML_READERS = {
-    "python.md": "transect.experiment.audit_file:read_request",
-    "run-on-a-cluster.md": "transect.experiment.audit_file:read_request",
+    "python.md": "audit_files:read_request",
+    "run-on-a-cluster.md": "audit_files:read_request",
     "audit-an-http-api.md": "transect.targets.http.settings:read_settings",
     "question-and-chat-files.md": CHAT,
     "hats.toml": QUESTIONS,

@@ -11,18 +11,12 @@ import pyarrow as pa
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from transect.errors import BadInput, UnknownName
-from transect.experiment.audit_request import SECTIONS, AuditRequest, places, with_settings
-from transect.experiment.presets import with_preset
+from transect.experiment.audit_request import SECTIONS, AuditRequest, places
 from transect.runs import toml_files
 from transect.runs.wording import expectation, in_words
 
 REQUIREMENTS = "require"
 """The tables of a file that say what the model must meet; `analysis.requirements` reads them."""
-
-
-def read_request(path: str | Path) -> AuditRequest:
-    """The request in a TOML file. Raises as `read_settings`."""
-    return with_settings(AuditRequest(), with_preset(read_settings(path)))
 
 
 def read_settings(path: str | Path) -> dict[str, object]:

@@ -18,7 +18,6 @@ from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from jaxtyping import Bool, Float, UInt8
 from PIL import Image
 
@@ -389,12 +388,3 @@ def rows_of_twins(folder: Path) -> pa.Table:
     """All rows of a finished run of twins, a row per photograph. Raises BadInput for another folder."""
     run = FinishedRun(folder)
     return run.read_table(TABLE, math.ceil(int(run.record["images"]["count"]) / PART))
-
-
-def latents_of_rows(table: pa.Table) -> tuple[tuple[str, ...], Latents]:
-    """Ids of the photographs that have a twin, and the twins' latents, which FaceWorld renders at any size."""
-    fitted = table.filter(pc.equal(table["reason"], ""))
-    values = np.zeros((len(fitted), LATENT_DIM))
-    values[:, IDENTITY_COLUMNS] = np.array(fitted[CODE].to_pylist()).reshape(len(fitted), len(IDENTITY_COLUMNS))
-    settings = {name: fitted[f"set.{name}"].to_numpy().astype(np.float64) for name in SETTINGS}
-    return tuple(fitted["id"].to_pylist()), Latents(np.zeros(len(fitted), dtype=np.int64), values, SPACE, settings)

@@ -78,10 +78,6 @@ class Weighted(NamedTuple):
     weight: float
 
 
-def _weighted(texts: Sequence[str] | None) -> list[Weighted]:
-    return [Weighted(*parse_weighted(text)) for text in texts or ()]
-
-
 @final
 @dataclass(frozen=True)
 class Match(Job[MatchNumbers]):
@@ -116,7 +112,7 @@ class Match(Job[MatchNumbers]):
             list[str],
             opens="data",
             needed=False,
-            read=_weighted,
+            read=lambda texts: [Weighted(*parse_weighted(text)) for text in texts or ()],
         ),
     ]
     treatment: Annotated[str, Option("Column of the table with the groups: 0 and 1, or names.", opens="value")]

@@ -7,11 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from audit_files import read_request
 from commands import refused_here, run_here
 from typer.testing import CliRunner
 
 from transect.cli.app import app
-from transect.experiment.audit_file import read_request
 from transect.experiment.presets import NAMES
 from transect.jobs import init as init_command
 

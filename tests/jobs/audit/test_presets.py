@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from audit_files import read_request
 from commands import run_here
 
 import transect
 from transect.experiment import presets
-from transect.experiment.audit_file import read_request
 from transect.experiment.audit_request import AuditRequest
 from transect.targets import as_target
 

@@ -7,11 +7,11 @@ import audited
 import auditing
 import pytest
 import typer
+from audit_files import read_request
 from commands import refused_here, run_here
 
 import transect
 from transect.cli.app import app
-from transect.experiment.audit_file import read_request
 from transect.experiment.audit_request import SECTIONS, AuditRequest, places
 
 VALUES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
@@ -13,11 +14,13 @@ from published import fits
 import transect
 from transect.datasets import open_dataset
 from transect.errors import FolderOfAnotherSpec, Interrupted
+from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS, LATENT_DIM, SPACE
 from transect.generators.faceworld.world import FaceWorld
 from transect.inversion import twin_runs as twins
 from transect.inversion import twins as fitting
-from transect.inversion.twins import latents_of_rows, twin
+from transect.inversion.twins import CODE, SETTINGS, twin
 from transect.marks.records import Marks
+from transect.records import Latents
 
 SIZE = 48
 PEOPLE = [3, 4, 6]
@@ -105,6 +108,15 @@ def test_who_has_tones_that_fit_as_well_is_counted(done):
         table.column_names.index("tone_high"), "tone_high", [[low[0] + 3, low[1] + 2.9, low[2]]]
     )
     assert twins.tone_open(open_one) == 1
+
+
+def latents_of_rows(table):
+    """Ids of the photographs that have a twin, and the twins' latents, which FaceWorld renders at any size."""
+    fitted = table.filter(pc.equal(table["reason"], ""))
+    values = np.zeros((len(fitted), LATENT_DIM))
+    values[:, IDENTITY_COLUMNS] = np.array(fitted[CODE].to_pylist()).reshape(len(fitted), len(IDENTITY_COLUMNS))
+    settings = {name: fitted[f"set.{name}"].to_numpy().astype(np.float64) for name in SETTINGS}
+    return tuple(fitted["id"].to_pylist()), Latents(np.zeros(len(fitted), dtype=np.int64), values, SPACE, settings)
 
 
 def test_a_twin_is_drawn_again_from_the_folder_at_any_size(done):

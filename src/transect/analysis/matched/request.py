@@ -25,14 +25,6 @@ LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
 WEIGHTING: Final = "overlap"
 
 
-def _defaults(texts: Sequence[str]) -> dict[str, float]:
-    return dict(map(parse_default, texts))
-
-
-def _changes(texts: Sequence[str]) -> list[tuple[str, str]]:
-    return list(map(parse_change, texts))
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
@@ -59,7 +51,7 @@ class MatchOptions:
             "Attribute value of reference images, NAME=VALUE; repeatable.",
             list[str],
             names=("--default",),
-            read=_defaults,
+            read=lambda texts: dict(map(parse_default, texts)),
             opens="value",
         ),
     ] = field(default_factory=dict)
@@ -99,7 +91,7 @@ class MatchOptions:
             "repeatable.",
             list[str],
             names=("--change",),
-            read=_changes,
+            read=lambda texts: list(map(parse_change, texts)),
             opens="value",
         ),
     ] = ()
