@@ -7,7 +7,6 @@ again years later, on a machine that lacks the target.
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,7 +41,7 @@ from transect.reports import selection
 from transect.reports.records import Gallery, MeanFace
 from transect.runs.layout import CONTROL
 from transect.runs.parts import stage
-from transect.runs.pictures import pixels_of_png
+from transect.runs.pictures import pixels_of_png, saved
 from transect.runs.report_options import UNSET, Bins, Counting
 from transect.runs.spec import RunSpec, TargetEntry
 from transect.runs.wording import readable
@@ -69,7 +68,10 @@ def means(
             before = sums[place]
             sums[place] = small if before is None else before + small
     counts = chosen.sum(axis=1)
-    return [None if total is None else _png(total / n) for total, n in zip(sums, counts, strict=True)]
+    return [
+        None if total is None else saved(np.round(total / n).astype(np.uint8), optimize=True)
+        for total, n in zip(sums, counts, strict=True)
+    ]
 
 
 def evenly(rows: Bool[np.ndarray, " n"], most: int = MOST) -> Bool[np.ndarray, " n"]:
@@ -80,14 +82,6 @@ def evenly(rows: Bool[np.ndarray, " n"], most: int = MOST) -> Bool[np.ndarray, "
     chosen = np.zeros(len(rows), dtype=np.bool_)
     chosen[places] = True
     return chosen
-
-
-def _png(mean: np.ndarray) -> bytes:
-    from PIL import Image
-
-    sink = io.BytesIO()
-    Image.fromarray(np.round(mean).astype(np.uint8)).save(sink, "PNG", optimize=True)
-    return sink.getvalue()
 
 
 def mean_faces_of(run: Run, answers: Answers) -> tuple[MeanFace, ...]:

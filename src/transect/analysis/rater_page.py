@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from transect.reports.records import PictureGallery, RatedPicture, RaterPage
 from transect.reports.section_parts import section_parts
 from transect.reports.wording import ATTRIBUTE_NOTE
 from transect.runs.json_records import plain
-from transect.runs.pictures import PNG, open_rgb
+from transect.runs.pictures import PNG, open_rgb, saved
 
 RELIABLE, TENTATIVE = 0.8, 0.667
 """Krippendorff's α from which answers count as reliable, and from which conclusions are tentative."""
@@ -193,6 +192,4 @@ def reduced(png: bytes) -> bytes:
 
     small = open_rgb(png, "a picture of the run", PNG)
     small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
-    buffer = io.BytesIO()
-    small.save(buffer, "JPEG", quality=88)
-    return buffer.getvalue()
+    return saved(small, "JPEG", quality=88)

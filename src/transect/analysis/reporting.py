@@ -4,7 +4,6 @@ report.html.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from transect import __version__
 from transect.analysis import findings, finished_run
@@ -44,7 +42,7 @@ from transect.reports.wording import is_plural, short_name
 from transect.runs import folder as unfinished
 from transect.runs import manifest, report_options, working_folders
 from transect.runs.environment import one_algebra_thread
-from transect.runs.folder import FinishedRun, write_atomically
+from transect.runs.folder import FinishedRun, parquet_of, write_atomically
 from transect.runs.layout import SETTINGS, runs_of
 from transect.runs.parts import stage
 from transect.runs.report_options import ReportSettings
@@ -252,9 +250,7 @@ def citation(text: str) -> dict[str, str]:
 def _parquet(entries: Sequence[EffectEntry]) -> bytes:
     rows = [entry.model_dump(mode="json", by_alias=True) for entry in entries]
     flat = [{**row, **{name: json.dumps(row[name], sort_keys=True) for name in ("excluded", "spec")}} for row in rows]
-    sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(flat, schema=EFFECTS), sink, compression="zstd")
-    return sink.getvalue()
+    return parquet_of(pa.Table.from_pylist(flat, schema=EFFECTS), compression="zstd")
 
 
 _ARROW: Final = {

@@ -6,7 +6,6 @@ attribute, or its levels. Each sampler has its own column: a search that follows
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +37,7 @@ from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry
 from transect.runs.folder import RunFolder
 from transect.runs.json_records import hidden
+from transect.runs.pictures import saved
 from transect.runs.result import HiddenTable
 from transect.runs.wording import counted
 
@@ -511,7 +511,7 @@ def failure_pictures(
                 (attribute.name, space.rounded(j, float(values[attribute.name][row])))
                 for j, attribute in enumerate(space.attributes)
             )
-            pictures.append(FailurePicture(int(row) + 1, labels, _png(shown[row - start]), places[row]))
+            pictures.append(FailurePicture(int(row) + 1, labels, reduced(saved(shown[row - start])), places[row]))
         start += len(shown)
     return pictures
 
@@ -529,14 +529,6 @@ def farthest(points: Float[np.ndarray, "n d"]) -> list[int]:
         distance = np.minimum(distance, np.linalg.norm(points - points[order[-1]], axis=1))
         distance[order] = -1.0
     return order
-
-
-def _png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "PNG")
-    return reduced(buffer.getvalue())
 
 
 def numbers_of(search: SearchPlan, folder: RunFolder, history: History, parts: int) -> SearchNumbers:

@@ -11,7 +11,6 @@ Faces that show the levels of a question, rendered once by FaceWorld and stored 
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from transect.records import Question
 from transect.runs import toml_files
 from transect.runs.folder import canonical_json, write_atomically
 from transect.runs.human_answers import RatedQuestion
+from transect.runs.pictures import saved
 
 SHIPPED: Final = ("paper", "monk", "pairs", "same-person", "quality", "edits")
 RECONSTRUCTIONS: Final = "reconstructions"
@@ -349,13 +349,9 @@ def render_examples(questionnaire: Questionnaire, home: Path) -> Path:
 
 
 def _render(wanted: dict[str, dict[str, float]], folder: Path) -> None:
-    from PIL import Image
-
     from transect.generators.faceworld.world import FaceWorld
 
     world = FaceWorld(image_size=_SIZE)
     for name, settings in wanted.items():
         latents = world.set(world.sample([_SEED]), {**_POSE, **settings})
-        sink = io.BytesIO()
-        Image.fromarray(world.render(latents).pixels[0]).save(sink, "PNG")
-        write_atomically(folder / f"{name}.png", sink.getvalue())
+        write_atomically(folder / f"{name}.png", saved(world.render(latents).pixels[0]))

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, final, runtime_checkable
 
-import numpy as np
-
 from transect.datasets import READERS, LabelledImages, open_dataset
 from transect.datasets.features import as_named
 from transect.datasets.files import SUFFIXES, pixels_of
@@ -25,7 +23,7 @@ from transect.errors import BadInput
 from transect.inversion.parts import KINDS, TABLE, parts_of
 from transect.runs.folder import FinishedRun, slug
 from transect.runs.layout import is_run, studies_of
-from transect.runs.pictures import content_of, pixels_of_png, png
+from transect.runs.pictures import content_of, pixels_of_png, png, reduced
 from transect.runs.tables import people_of
 
 FOLDER: Final = "annotations"
@@ -135,7 +133,7 @@ class Photographs:
         """One photograph, cut as the data set says, its longer side at most 1024 pixels, as PNG."""
         pictures = self.images.pictures
         pixels = pixels_of(pictures.encoded(block), pictures.name(block), None, self.images.crop)
-        return [png(_reduced(pixels))]
+        return [png(reduced(pixels, LONGEST))]
 
     def values(self, attribute: str) -> dict[str, float] | None:
         """The label of each photograph; None where the data set does not have the attribute."""
@@ -222,16 +220,6 @@ def _photographs(place: str | Path) -> LabelledImages:
 def digest_of(*parts: bytes) -> str:
     """The beginning of the SHA-256 of these, 32 hexadecimal digits."""
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:DIGITS]
-
-
-def _reduced(pixels: np.ndarray) -> np.ndarray:
-    if max(pixels.shape[:2]) <= LONGEST:
-        return pixels
-    from PIL import Image
-
-    small = Image.fromarray(pixels)
-    small.thumbnail((LONGEST, LONGEST), Image.Resampling.LANCZOS)
-    return np.asarray(small)
 
 
 REAL, FAKE, DUPLICATE = "real", "fake", "dup"

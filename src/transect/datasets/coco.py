@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from transect.datasets.files import find, folder_of, images_below, needed, pixel
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 from transect.runs.json_records import loads
+from transect.runs.pictures import saved
 from transect.texts import words_of
 
 _FIRST: Final = 48
@@ -271,12 +271,9 @@ class PeopleOnPictures:
         return (drawn > _TOUCHED) & (whole > _WITHIN)
 
     def _framed(self, mask: Bool[np.ndarray, "h w"], name: str) -> Int[np.ndarray, "height width"]:
-        from PIL import Image
-
-        content = io.BytesIO()
-        Image.fromarray(np.where(mask, 255, 0).astype(np.uint8)).save(content, "PNG")
+        content = saved(np.where(mask, 255, 0).astype(np.uint8))
         side = self.images.image_size if self.images.fitted else None
-        return np.asarray(pixels_of(content.getvalue(), name, side, self.images.crop)[..., 0], dtype=np.int64)
+        return np.asarray(pixels_of(content, name, side, self.images.crop)[..., 0], dtype=np.int64)
 
 
 def people_on(images: labelled.LabelledImages) -> PeopleOnPictures:

@@ -5,7 +5,6 @@ DIR/README.md describes each file. Nothing in it is a photograph.
 
 from __future__ import annotations
 
-import io
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,10 +27,11 @@ from transect.records import SUBJECTS_PER_SEED, Latents
 from transect.reports import contact_sheet
 from transect.reports.blocks import Part, Picture
 from transect.reports.columns import Column, Table
+from transect.runs import array_files
 from transect.runs.folder import disk_errors, write_atomically, write_table
 from transect.runs.json_records import hidden
 from transect.runs.parts import Progress
-from transect.runs.pictures import png
+from transect.runs.pictures import png, saved
 from transect.runs.table_inputs import as_table, csv_of
 from transect.runs.wording import counted
 
@@ -122,9 +122,8 @@ class SampleData(Job[SampleNumbers]):
             _write_people(unfinished, shown, taught)
             _write_recognition(unfinished, several)
             write_atomically(unfinished / "README.md", _readme(people, self.seed))
-        sink = io.BytesIO()
-        contact_sheet(shown.pixels[:_SHOWN], columns=8).save(sink, "PNG")
-        return SampleNumbers(str(folder), people, recognized, self.seed, _files(people), sink.getvalue())
+        sheet = saved(contact_sheet(shown.pixels[:_SHOWN], columns=8))
+        return SampleNumbers(str(folder), people, recognized, self.seed, _files(people), sheet)
 
     def content(self, numbers: SampleNumbers) -> Content:
         """What was written, and where it is explained."""
@@ -195,9 +194,7 @@ def _write_people(folder: Path, shown: Faces, taught: Faces) -> None:
     wrong = ((scores[:, 0] >= 0.5) != labels[LABELS[0]]).astype(np.float64)
     people = pa.table({**known, "picture": shown.files("faces"), **shown.numbers(FEATURES), "error": wrong})
     write_table(folder / "people.parquet", people)
-    sink = io.BytesIO()
-    np.save(sink, features_of(shown))
-    write_atomically(folder / "features.npy", sink.getvalue())
+    array_files.write(folder / "features.npy", features_of(shown))
 
 
 def _write_recognition(folder: Path, several: Faces) -> None:

@@ -7,7 +7,6 @@ pictures of each pair to ask a model.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -48,7 +47,7 @@ from transect.reports.codes import SHEET, CodesNumbers, write_codes
 from transect.reports.columns import Column, Table, decimals
 from transect.reports.sheets import contact_sheet
 from transect.runs.folder import write_atomically, write_json
-from transect.runs.pictures import pixels_of_png
+from transect.runs.pictures import pixels_of_png, saved
 from transect.runs.wording import counted, spaced
 
 if TYPE_CHECKING:
@@ -399,6 +398,4 @@ def _sheet(fitted: pa.Table) -> bytes:
         photograph, twin = pixels_of_png(row["photograph"]), pixels_of_png(row["twin"])
         pixels += [photograph, twin, difference(photograph, twin)]
         labels += [row["id"], f"twin, {row['points']:.3f}", "difference"]
-    sink = io.BytesIO()
-    contact_sheet(np.stack(pixels), columns=3, labels=labels).save(sink, "PNG")
-    return sink.getvalue()
+    return saved(contact_sheet(np.stack(pixels), columns=3, labels=labels))

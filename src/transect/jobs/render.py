@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Annotated, ClassVar, cast, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import UInt8
 
 from transect.controls.learned import LearnedWorld
 from transect.designs import population_design, transect_design, transect_latents
@@ -33,6 +31,7 @@ from transect.runs.capabilities import attributes, check_subjects, for_attribute
 from transect.runs.folder import RunFolder, write_atomically
 from transect.runs.json_records import hidden
 from transect.runs.parts import fill_table
+from transect.runs.pictures import saved
 from transect.runs.table_inputs import as_names
 from transect.runs.wording import counted, spaced
 
@@ -269,7 +268,7 @@ def _sheet(images: Images, design: Design, columns: int, world: World) -> bytes:
     if len(design.levels) == 2:
         return _grid(images, design, world)
     heads = _heads(design, world) if design.levels else None
-    return _png(images.pixels, design.n_cells if design.levels else columns, heads=heads)
+    return saved(contact_sheet(images.pixels, design.n_cells if design.levels else columns, heads=heads))
 
 
 def _grid(images: Images, design: Design, world: World) -> bytes:
@@ -281,7 +280,7 @@ def _grid(images: Images, design: Design, world: World) -> bytes:
     (first, _), (second, columns) = design.levels.items()
     heads = [f"{spaced(second)}\n{known[second].label(level)}" for level in columns]
     labels = [f"{spaced(first)} {known[first].label(cell[first])}" for cell in design.cells()] * design.subjects
-    return _png(images.pixels, len(columns), labels, heads)
+    return saved(contact_sheet(images.pixels, len(columns), labels, heads))
 
 
 def _beside(images: Images, design: Design, world: LearnedWorld) -> bytes:
@@ -290,18 +289,7 @@ def _beside(images: Images, design: Design, world: LearnedWorld) -> bytes:
     both = [each.pixels.reshape(design.subjects, design.n_cells, *each.pixels.shape[1:]) for each in (images, plain)]
     shown = np.concatenate(both, axis=1)
     heads = [f"{way}\n{head}" for way in ("others kept", "plain") for head in _heads(design, world)]
-    return _png(shown.reshape(-1, *shown.shape[2:]), 2 * design.n_cells, heads=heads)
-
-
-def _png(
-    pixels: UInt8[np.ndarray, "n h w 3"],
-    columns: int,
-    labels: Sequence[str] | None = None,
-    heads: Sequence[str] | None = None,
-) -> bytes:
-    sink = io.BytesIO()
-    contact_sheet(pixels, columns, labels, heads).save(sink, "PNG")
-    return sink.getvalue()
+    return saved(contact_sheet(shown.reshape(-1, *shown.shape[2:]), 2 * design.n_cells, heads=heads))
 
 
 def _heads(design: Design, world: World) -> list[str]:

@@ -5,7 +5,6 @@ The page shows the image that the target saw. Only an image larger than 160 px i
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
@@ -18,7 +17,7 @@ from transect.reports.drawing.svg import joined, tag
 from transect.reports.entries import ExampleEntry
 from transect.reports.records import Example, Gallery, MeanFace, Strip
 from transect.reports.wording import level, listed
-from transect.runs.pictures import PNG, open_rgb
+from transect.runs.pictures import PNG, open_rgb, saved
 from transect.runs.wording import spaced
 
 T = TypeVar("T")
@@ -109,9 +108,7 @@ def reduced(png: bytes) -> bytes:
 
     small = open_rgb(png, "a picture of the run", PNG)
     small.thumbnail((LARGEST_SIDE, LARGEST_SIDE), Image.Resampling.LANCZOS)
-    buffer = io.BytesIO()
-    small.save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
+    return saved(small, optimize=True)
 
 
 def strips(document: Document, study: int, shown: Gallery) -> list[Markup]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transect.errors import BadInput
+from transect.runs.pictures import saved
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
@@ -61,9 +61,7 @@ def contact_sheet(
 
 def paired_sheet(above: np.ndarray, below: np.ndarray) -> bytes:
     """A PNG with images uint8 [n, h, w, 3] in a row, and below each its partner."""
-    sink = io.BytesIO()
-    contact_sheet(np.concatenate([above, below]), columns=len(above)).save(sink, "PNG")
-    return sink.getvalue()
+    return saved(contact_sheet(np.concatenate([above, below]), columns=len(above)))
 
 
 def _check(pixels: np.ndarray, columns: int, labels: Sequence[str] | None) -> None:

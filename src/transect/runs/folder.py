@@ -107,10 +107,10 @@ def write_table(path: Path, rows: pa.Table) -> None:
     write_atomically(path, parquet_of(rows))
 
 
-def parquet_of(rows: pa.Table) -> bytes:
-    """A table as a Parquet file has it."""
+def parquet_of(rows: pa.Table, **options: Any) -> bytes:
+    """A table as a Parquet file has it. options: as of `pyarrow.parquet.write_table`."""
     sink = pa.BufferOutputStream()
-    pq.write_table(rows, sink)
+    pq.write_table(rows, sink, **options)
     return bytes(sink.getvalue().to_pybytes())
 
 
@@ -201,9 +201,7 @@ class RunFolder:
 
     def write_part(self, table: str, index: int, rows: pa.Table) -> None:
         """Write a finished part; the same rows give the same bytes."""
-        sink = pa.BufferOutputStream()
-        pq.write_table(rows, sink, compression="zstd", write_page_checksum=True)
-        content = sink.getvalue().to_pybytes()
+        content = parquet_of(rows, compression="zstd", write_page_checksum=True)
         path, digest = part_files.part_of(self.path, table, index), part_files.digest_of(self.path, table, index)
         working_folders.keep_part(path, digest, content)
         write_atomically(digest, hashlib.sha256(content).hexdigest())  # first: a part that is there has one

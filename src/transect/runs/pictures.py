@@ -227,6 +227,26 @@ def png(pixels: UInt8[np.ndarray, "h w 3"] | UInt8[np.ndarray, "h w"]) -> bytes:
     return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(filtered.data, 0)) + _END
 
 
+def saved(picture: Picture | np.ndarray, kind: str = "PNG", **options: Any) -> bytes:
+    """A picture, or its pixels, as a file of a kind that Pillow writes, with its options."""
+    from PIL import Image
+
+    sink = io.BytesIO()
+    (Image.fromarray(picture) if isinstance(picture, np.ndarray) else picture).save(sink, kind, **options)
+    return sink.getvalue()
+
+
+def reduced(pixels: np.ndarray, most: int) -> np.ndarray:
+    """The picture with its longer side at most `most` pixels."""
+    if max(pixels.shape[:2]) <= most:
+        return pixels
+    from PIL import Image
+
+    small = Image.fromarray(pixels)
+    small.thumbnail((most, most), Image.Resampling.LANCZOS)
+    return np.asarray(small)
+
+
 def packed(picture: bytes) -> bytes:
     """A PNG as short as run lengths and Huffman codes make it; one that `png` did not write stays as it is."""
     header, content = picture[: _CONTENT - 8], picture[_CONTENT : -len(_END) - 4]

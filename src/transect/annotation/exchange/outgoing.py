@@ -13,7 +13,7 @@ from transect.annotation.project import Project, Row, rows
 from transect.annotation.questions import RaterQuestion
 from transect.annotation.sources import home_of
 from transect.errors import BadInput, UnknownName
-from transect.runs.folder import write_atomically
+from transect.runs.folder import parquet_of, write_atomically
 from transect.runs.human_answers import with_questions
 from transect.runs.table_inputs import csv_of
 
@@ -58,15 +58,6 @@ def _unsure(question: RaterQuestion, all_rows: list[Row]) -> dict[str, int]:
     for row in mine:
         unsure[row.study] += row.value is None
     return unsure
-
-
-def as_parquet(table: pa.Table) -> bytes:
-    """The table as Parquet."""
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    return bytes(sink.getvalue().to_pybytes())
 
 
 def _row(row: Row, question: RaterQuestion) -> dict[str, object]:
@@ -133,7 +124,7 @@ def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, obje
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise BadInput(f"--out {out}: expected a name that ends in .csv or .parquet")
     table = answers_table(project) if kind == "answers" else ratings_table(project, scale)
-    write_atomically(out, csv_of(table) if out.suffix.lower() == ".csv" else as_parquet(table))
+    write_atomically(out, csv_of(table) if out.suffix.lower() == ".csv" else parquet_of(table, compression="zstd"))
     summary: dict[str, object] = {"out": str(out), "rows": len(table)}
     if kind == "ratings" and out.suffix.lower() == ".csv":
         summary["only_in_parquet"] = "attributes, scales and levels of questions, who could not tell, who was shut out"

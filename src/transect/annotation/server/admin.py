@@ -7,11 +7,12 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, HTTPException, Path, Request, Response
 
 from transect.annotation import progress, raters
-from transect.annotation.exchange.outgoing import answers_table, as_parquet
+from transect.annotation.exchange.outgoing import answers_table
 from transect.annotation.raters import set_state
 from transect.annotation.server.guard import COOKIES
 from transect.annotation.server.service import AdminSession, Changing, Form, Serving
 from transect.errors import BadInput
+from transect.runs.folder import parquet_of
 from transect.runs.table_inputs import csv_of
 
 router: Final = APIRouter()
@@ -59,7 +60,9 @@ def export(service: Serving, session: AdminSession, kind: Literal["csv", "parque
     """All answers."""
     _ = session
     table = answers_table(service.project)
-    content, media = (csv_of(table), "text/csv") if kind == "csv" else (as_parquet(table), "application/octet-stream")
+    content, media = csv_of(table), "text/csv"
+    if kind == "parquet":
+        content, media = parquet_of(table, compression="zstd"), "application/octet-stream"
     headers = {"content-disposition": f'attachment; filename="answers.{kind}"'}
     return Response(content, media_type=media, headers=headers)
 

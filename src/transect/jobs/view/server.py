@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import io
 import threading
 from collections.abc import Callable
 from importlib import resources
@@ -27,7 +26,7 @@ from transect.reports.sheets import contact_sheet
 from transect.runs.byte_cache import ByteCache
 from transect.runs.folder import parquet_of
 from transect.runs.json_records import dumps
-from transect.runs.pictures import packed, pixels_of_png, png
+from transect.runs.pictures import packed, pixels_of_png, png, reduced, saved
 from transect.runs.table_inputs import csv_of
 from transect.texts import one_line
 
@@ -75,23 +74,8 @@ class Pictures:
             return self._parts.get((run, part), read)
 
 
-def reduced(pixels: np.ndarray, most: int = THUMBNAIL) -> np.ndarray:
-    """The picture with its longer side at most `most` pixels."""
-    from PIL import Image
-
-    if max(pixels.shape[:2]) <= most:
-        return pixels
-    small = Image.fromarray(pixels)
-    small.thumbnail((most, most), Image.Resampling.LANCZOS)
-    return np.asarray(small)
-
-
 def _jpeg(pixels: np.ndarray) -> bytes:
-    from PIL import Image
-
-    sink = io.BytesIO()
-    Image.fromarray(reduced(pixels)).save(sink, "JPEG", quality=_QUALITY, subsampling=0)
-    return sink.getvalue()
+    return saved(reduced(pixels, THUMBNAIL), "JPEG", quality=_QUALITY, subsampling=0)
 
 
 MOST_ON_A_SHEET: Final = 400
@@ -126,9 +110,7 @@ def sheet_of(pictures: Pictures, rows: Int[np.ndarray, " m"], labels: list[str])
     if not len(rows):
         raise BadInput("contact sheet: no images; choose fewer filters")
     shown = [_squared(reduced(pictures.pixels(row), _SIDE)) for row in rows[:MOST_ON_A_SHEET].tolist()]
-    sink = io.BytesIO()
-    contact_sheet(np.stack(shown), _COLUMNS, labels[: len(shown)]).save(sink, "PNG")
-    return sink.getvalue()
+    return saved(contact_sheet(np.stack(shown), _COLUMNS, labels[: len(shown)]))
 
 
 def _squared(pixels: np.ndarray) -> np.ndarray:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 import json
 import re
 import secrets
@@ -20,6 +19,7 @@ from jaxtyping import UInt8
 
 from transect.errors import BadInput
 from transect.runs.folder import canonical_json
+from transect.runs.pictures import saved
 from transect.targets.http.asking import Message
 from transect.targets.http.settings import Request, Secrets, Settings
 from transect.targets.preprocess import Preprocess
@@ -170,12 +170,8 @@ def encoded(pixels: Pixels, request: Request) -> bytes:
 
 def encode_as(pixels: Pixels, image_format: str, jpeg_quality: int = 95) -> bytes:
     """The image as a file: "png" (lossless) or "jpeg" of that quality, from 1 to 100."""
-    from PIL import Image
-
-    sink = io.BytesIO()
     options = {"quality": jpeg_quality} if image_format == "jpeg" else {}
-    Image.fromarray(np.ascontiguousarray(pixels)).save(sink, image_format.upper(), **options)
-    return sink.getvalue()
+    return saved(np.ascontiguousarray(pixels), image_format.upper(), **options)
 
 
 def content_type(request: Request) -> str:
