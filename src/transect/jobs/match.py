@@ -78,6 +78,10 @@ class Weighted(NamedTuple):
     weight: float
 
 
+def _weighted(texts: Sequence[str] | None) -> list[Weighted]:
+    return [Weighted(*parse_weighted(text)) for text in texts or ()]
+
+
 @final
 @dataclass(frozen=True)
 class Match(Job[MatchNumbers]):
@@ -112,7 +116,7 @@ class Match(Job[MatchNumbers]):
             list[str],
             opens="data",
             needed=False,
-            read=lambda texts: [Weighted(*parse_weighted(text)) for text in texts or ()],
+            read=_weighted,
         ),
     ]
     treatment: Annotated[str, Option("Column of the table with the groups: 0 and 1, or names.", opens="value")]

@@ -25,6 +25,14 @@ LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
 WEIGHTING: Final = "overlap"
 
 
+def _defaults(texts: Sequence[str]) -> dict[str, float]:
+    return dict(map(parse_default, texts))
+
+
+def _changes(texts: Sequence[str]) -> list[tuple[str, str]]:
+    return list(map(parse_change, texts))
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
@@ -51,7 +59,7 @@ class MatchOptions:
             "Attribute value of reference images, NAME=VALUE; repeatable.",
             list[str],
             names=("--default",),
-            read=lambda texts: dict(map(parse_default, texts)),
+            read=_defaults,
             opens="value",
         ),
     ] = field(default_factory=dict)
@@ -91,7 +99,7 @@ class MatchOptions:
             "repeatable.",
             list[str],
             names=("--change",),
-            read=lambda texts: list(map(parse_change, texts)),
+            read=_changes,
             opens="value",
         ),
     ] = ()
