@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import random
 import tempfile
@@ -33,7 +32,7 @@ from transect.annotation.sources import FILE, Picture, Pictures, RunImages, Sour
 from transect.annotation.texts import questionnaire_of
 from transect.errors import BadInput
 from transect.runs import table_inputs
-from transect.runs.folder import canonical_json
+from transect.runs.folder import canonical_json, spec_hash
 from transect.runs.json_records import loads
 from transect.runs.spec_changes import changes
 from transect.runs.wording import expectation
@@ -371,5 +370,5 @@ def _kept(database: Database, text: str) -> Questionnaire:
 def _identity(pictures: Pictures) -> str:
     """One text per place and its images, whatever their folder is called."""
     hashes = {study: source.identity for study, source in pictures.sources.items()}
-    listed = hashlib.sha256(canonical_json([list(picture) for picture in pictures.all]).encode()).hexdigest()
+    listed = spec_hash([list(picture) for picture in pictures.all])
     return canonical_json({"specs": hashes, "images": listed})

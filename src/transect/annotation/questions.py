@@ -10,7 +10,6 @@ Faces that show the levels of a question, rendered once by FaceWorld and stored 
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from transect.errors import BadInput, UnknownName
 from transect.records import Question
 from transect.runs import toml_files
-from transect.runs.folder import canonical_json, write_atomically
+from transect.runs.folder import spec_hash, write_atomically
 from transect.runs.human_answers import RatedQuestion
 from transect.runs.pictures import saved
 
@@ -340,7 +339,7 @@ def render_examples(questionnaire: Questionnaire, home: Path) -> Path:
         for place, level in enumerate(question.levels)
         if level.example
     }
-    key = hashlib.sha256(canonical_json([wanted, _POSE, _SIZE, _SEED]).encode()).hexdigest()[:16]
+    key = spec_hash([wanted, _POSE, _SIZE, _SEED])[:16]
     folder = home / "examples" / key
     missing = {name: settings for name, settings in wanted.items() if not (folder / f"{name}.png").exists()}
     if missing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections import Counter
@@ -19,7 +18,7 @@ from transect.errors import BadInput, TransectError
 from transect.reports.entries import EffectEntry, JsonObject
 from transect.reports.results import AttributeEntry, StudyEntry
 from transect.reports.results import read as read_results
-from transect.runs.folder import canonical_json
+from transect.runs.folder import spec_hash
 from transect.runs.json_records import read_json
 from transect.runs.layout import runs_of
 from transect.runs.spec import GeneratorDescription
@@ -261,7 +260,7 @@ def digest(description: Mapping[str, object]) -> str:
     said = _without(without_versions(description))
     if isinstance(model := said.get("model"), Mapping):
         said |= {"model": _without(model)}
-    return hashlib.sha256(canonical_json(said).encode()).hexdigest()
+    return spec_hash(said)
 
 
 def _without(facts: Mapping[str, object]) -> dict[str, Any]:

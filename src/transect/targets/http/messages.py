@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from transect.errors import BadInput
-from transect.runs.folder import canonical_json
+from transect.runs.folder import canonical_json, spec_hash
 from transect.runs.pictures import saved
 from transect.targets.http.asking import Message
 from transect.targets.http.settings import Request, Secrets, Settings
@@ -88,9 +88,7 @@ def request_key(settings: Settings) -> str:
     How answers are read, limits, budget and prices have no part in it, so that changing these pays for nothing again.
     """
     request = settings.request.model_dump(by_alias=True, exclude={"public_url", "serve_port"})
-    return hashlib.sha256(
-        canonical_json({"version": settings.version, "boto3": settings.is_rekognition, **request}).encode()
-    ).hexdigest()
+    return spec_hash({"version": settings.version, "boto3": settings.is_rekognition, **request})
 
 
 @final

@@ -23,7 +23,7 @@ from typing import Any, Final, final
 
 from transect.errors import AnswersUnusable, BadInput, BudgetSpent, Interrupted
 from transect.records import Quote
-from transect.runs.folder import canonical_json
+from transect.runs.folder import canonical_json, spec_hash
 from transect.runs.json_records import plain
 from transect.runs.pictures import pixels_of_png
 from transect.spoken_answers import Ask, Pixels, Spoken
@@ -96,7 +96,7 @@ def request_key(settings: ChatSettings) -> str:
     """SHA-256 of what is sent with every question; limits, budget and prices have no part in it."""
     request = settings.request.model_dump(by_alias=True, exclude={"image_tokens", "structured"})
     sent = {"version": settings.version, "preset": settings.preset, **request}
-    return hashlib.sha256(canonical_json(sent).encode()).hexdigest()
+    return spec_hash(sent)
 
 
 def ask_key(ask: Ask, request: ChatRequest) -> str:
@@ -111,7 +111,7 @@ def ask_key(ask: Ask, request: ChatRequest) -> str:
     repeat = 0 if request.send_temperature and ask.temperature == 0 else ask.repeat
     form = form_of(request, ask)
     sent = [ask.system, ask.prompt, float(ask.temperature), ask.max_tokens, repeat, *([form] if form else [])]
-    return hashlib.sha256(canonical_json(sent).encode()).hexdigest()
+    return spec_hash(sent)
 
 
 @final
