@@ -17,6 +17,7 @@ from scipy.spatial import cKDTree
 from tools.head_grooms import brow_line
 from transect.generators.faceworld.mesh.kernels import find_normals, rasterize
 from transect.generators.faceworld.mesh.shape import FAR
+from transect.marks.records import MIRRORED
 
 Held: TypeAlias = Mapping[str, Any]
 SIZE, UNIT = 2048, 440.0
@@ -25,11 +26,6 @@ _TURNED, _DROP = 0.06, 0.1
 """The face ends where its normal's part towards the viewer is less, or where depth drops by more around a pixel."""
 _WITHIN, _BESIDE = -0.5, -0.03
 """Heights: from where the contour is sought outwards, and where it begins beside the eyes."""
-
-
-MIRROR = (*range(16, -1, -1), *range(26, 16, -1), *range(27, 31), *range(35, 30, -1), 45, 44, 43, 42, 47, 46, 39, 38,
-          37, 36, 41, 40, *range(54, 47, -1), *range(59, 54, -1), *range(64, 59, -1), 67, 66, 65)  # fmt: skip
-"""The point on the other side of each."""
 
 
 class View:
@@ -106,7 +102,7 @@ def landmark_anchors(held: Held, jaw_open: Float[np.ndarray, "v 3"]) -> dict[str
     found += [apart.anchor(*pixel) for pixel in _edges(hole, (0.3, 0.5, 0.7), 6, -14)]
     corners, weights = (np.array(part) for part in zip(*found, strict=True))
     mirrored = cKDTree(held["mean"]).query(held["mean"] * np.array([-1.0, 1, 1]))[1]
-    for right, left in enumerate(MIRROR):
+    for right, left in enumerate(MIRRORED):
         if right > left:
             corners[left], weights[left] = mirrored[corners[right]], weights[right]
     return {"landmark_corners": corners.astype(np.int32), "landmark_weights": weights.astype(np.float32)}

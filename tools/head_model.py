@@ -11,6 +11,7 @@ from transect.generators.faceworld.mesh.asset import asset
 from transect.generators.faceworld.mesh.shape import rest_shape
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.world import FaceWorld
+from transect.marks.records import MIRRORED
 
 OUT = Path(__file__).parents[1] / "src" / "transect" / "targets" / "head.csv"
 FIRST_SEED = 70_000_000
@@ -37,9 +38,7 @@ def mean_head(subjects: int) -> np.ndarray:
 
 def mirrored(head: np.ndarray) -> np.ndarray:
     """The same points of the head's mirror image."""
-    swap = [*range(16, -1, -1), *range(26, 16, -1), 27, 28, 29, 30, 35, 34, 33, 32, 31, 45, 44, 43, 42, 47, 46]
-    swap += [39, 38, 37, 36, 41, 40, *range(54, 47, -1), 59, 58, 57, 56, 55, 64, 63, 62, 61, 60, 67, 66, 65]
-    return head[swap] * np.array([-1.0, 1.0, 1.0])
+    return head[MIRRORED] * np.array([-1.0, 1.0, 1.0])
 
 
 if __name__ == "__main__":

@@ -14,14 +14,17 @@ import numpy as np
 
 from tools.marks_pictures import PARTS
 
-_GLASSES, _HAIR, _PERSON = (1 << PARTS.index(name) for name in ("glasses", "hair", "person"))
+_GLASSES, _HAIR, _PERSON, _SKIN, _HAT = (
+    1 << PARTS.index(name) for name in ("glasses", "hair", "person", "skin", "hat")
+)
 _FINER: Final = 4
 """Lines are drawn on a grid that is finer by this, and averaged."""
 _EYES: Final = (slice(36, 42), slice(42, 48))
+_LIPS: Final = (slice(48, 60), slice(60, 68))
 _FRAMES: Final = np.array([
     [25, 25, 30], [60, 40, 30], [110, 70, 40], [190, 160, 100], [190, 190, 195], [130, 130, 135], [120, 30, 30],
 ])  # fmt: skip
-_LINED, _LINED_BEHIND_GLASSES, _DRAWN, _SHINING, _RECOLORED = 0.5, 0.25, 0.25, 0.35, 0.3
+_LINED, _LINED_BEHIND_GLASSES, _DRAWN, _SHINING, _RECOLORED, _NECKS = 0.5, 0.25, 0.25, 0.35, 0.3, 0.5
 
 _LEAST: Final = 3.0
 """Pixels between the eyes below which nothing is drawn."""
@@ -54,6 +57,9 @@ def hard(
     if not _LEAST < face.unit < len(pixels):
         return pixels, bits
     wears = bool((bits & _GLASSES).any())
+    for draw in (_pale_lips, _below_lips, _folds, _chins):
+        if draws.random() < _LINED:
+            light = draw(light, face, draws)
     if draws.random() < (_LINED_BEHIND_GLASSES if wears else _LINED):
         light = _lined(light, face, draws)
     if draws.random() < _RECOLORED:
@@ -200,6 +206,92 @@ def _shine(light: np.ndarray, face: _Face, draws: np.random.Generator) -> np.nda
             cover = draws.uniform(0.08, 0.55) * _blob(len(light), place + face.unit * draws.normal(0, 0.05, 2), radii)
             light = _mixed(light, cover, draws.uniform(210, 255))
     return light
+
+
+def _pale_lips(light: np.ndarray, face: _Face, draws: np.random.Generator) -> np.ndarray:
+    """Lips of nearly the skin's color: their outline hardly shows."""
+    outer, inner = (_strokes(len(light), [face.points[part]], 0.0, filled=True) for part in _LIPS)
+    lips = cv2.GaussianBlur(np.clip(outer - inner, 0, 1), (0, 0), 0.5)
+    beside = (1 - cv2.dilate(outer, np.ones((3, 3), np.uint8)))[..., None]
+    total, share = (cv2.GaussianBlur(part, (0, 0), max(1.0, 0.12 * face.unit)) for part in (light * beside, beside))
+    skin = total / np.maximum(share, 1e-3)[..., None]
+    return _mixed(light, draws.uniform(0.2, 0.95) * lips, skin * draws.uniform(0.8, 1.05))
+
+
+def _below_lips(light: np.ndarray, face: _Face, draws: np.random.Generator) -> np.ndarray:
+    """Shade or light in the hollow below the lower lip, or none where a renderer has it."""
+    at = face.down * face.unit * draws.uniform(0.02, 0.2)
+    line = face.points[[59, 58, 57, 56, 55]] + at
+    much = draws.uniform(0.1, 0.45) * (-1 if draws.random() < 0.7 else 0.6)
+    cover = _strokes(len(light), [line], face.unit * draws.uniform(0.04, 0.16), draws.uniform(0.5, 2.0))
+    return np.asarray(light * (1 + much * cover[..., None]))
+
+
+def _folds(light: np.ndarray, face: _Face, draws: np.random.Generator) -> np.ndarray:
+    """Folds from the nose's wings past the mouth's corners, as in smiles and with age."""
+    lines = []
+    for wing, corner, side in ((31, 48, -1), (35, 54, 1)):
+        away = side * face.right * face.unit
+        first = face.points[wing] + away * draws.uniform(0.02, 0.15)
+        last = face.points[corner] + away * draws.uniform(0.03, 0.25) + face.down * face.unit * draws.uniform(-0.1, 0.4)
+        lines.append(_arc(first, last, away * draws.uniform(0, 0.2)))
+    soft, much = draws.uniform(0.4, 1.5), draws.uniform(0.1, 0.5)
+    cover = _strokes(len(light), lines, face.unit * draws.uniform(0.02, 0.1), soft)
+    return np.asarray(light * (1 - much * cover[..., None]))
+
+
+def _chins(light: np.ndarray, face: _Face, draws: np.random.Generator) -> np.ndarray:
+    """Lines and light like a jaw's, above or below it."""
+    middle, lines = face.points[30], []
+    for _ in range(int(draws.integers(1, 3))):
+        first = int(draws.integers(3, 7))
+        jaw = face.points[first : 17 - first]
+        lines.append(
+            middle + (jaw - middle) * draws.uniform(0.85, 1.3) + face.down * face.unit * draws.uniform(-0.1, 0.25)
+        )
+    much = draws.uniform(0.1, 0.45) * (-1 if draws.random() < 0.75 else 0.7)
+    cover = _strokes(len(light), lines, face.unit * draws.uniform(0.03, 0.15), draws.uniform(0.5, 2.5))
+    return np.asarray(light * (1 + much * cover[..., None]))
+
+
+def with_neck(
+    pixels: np.ndarray, points: np.ndarray, bits: np.ndarray, draws: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Picture and bits of one face, half of the time with a neck as wide as the jaw, or as bright as the face."""
+    face = _Face.of(points)
+    if not _LEAST < face.unit < len(pixels) or draws.random() >= _NECKS:
+        return pixels, bits
+    light, necked = _neck(pixels.astype(np.float32), face, bits, draws)
+    bits = bits.copy()
+    bits[necked] |= _SKIN | _PERSON
+    return np.rint(np.clip(light, 0, 255)).astype(np.uint8), bits
+
+
+def _neck(
+    light: np.ndarray, face: _Face, bits: np.ndarray, draws: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """The picture with such a neck, and the pixels of it."""
+    points, unit = face.points, face.unit
+    first = int(draws.integers(1, 6))
+    ends = points[[first, 16 - first]] + np.outer([-1, 1], face.right) * unit * draws.uniform(-0.1, 0.12, (2, 1))
+    low = (
+        ends[::-1]
+        + face.down * unit * draws.uniform(0.8, 2.0)
+        + np.outer([1, -1], face.right) * unit * draws.normal(0, 0.1)
+    )
+    outline = [points[0], *points[:first], *ends[:1], low[1], low[0], *ends[1:], *points[17 - first :], points[16]]
+    whole = _strokes(len(light), [np.array(outline)], 0.0, filled=True)
+    own = _strokes(len(light), [np.concatenate([points[:17], points[26:16:-1]])], 0.0, filled=True)
+    skin = (own > 0.9) & (bits & _SKIN > 0)
+    if skin.sum() < 20:
+        return light, skin & False
+    below = (np.mgrid[: len(light), : len(light)][::-1].transpose(1, 2, 0) - points[[4, 12]].mean(axis=0)) @ face.down
+    cover = np.clip(whole - own, 0, 1) * (below > -0.5 * unit) * (bits & (_HAIR | _GLASSES | _HAT) == 0)
+    color = np.median(light[skin], axis=0) * draws.uniform(0.45, 1.05)
+    shade = 1 + draws.uniform(-0.4, 0.2) * np.clip(below / unit, 0, 1)
+    noise = cv2.GaussianBlur(draws.normal(0, 1, light.shape[:2]).astype(np.float32), (0, 0), 1.0) * draws.uniform(0, 12)
+    made = color * shade[..., None] + noise[..., None]
+    return _mixed(light, draws.uniform(0.5, 1) * cover, made.astype(np.float32)), cover > 0.5
 
 
 def _recolored(light: np.ndarray, bits: np.ndarray, draws: np.random.Generator) -> np.ndarray:

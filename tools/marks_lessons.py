@@ -16,17 +16,12 @@ import numpy as np
 from jaxtyping import Float, Int, UInt8
 from PIL import Image
 
-from tools.marks_hard_cases import hard
+from tools.marks_hard_cases import hard, with_neck
 from tools.marks_pictures import PARTS, Lessons
+from transect.marks.records import EYES, MIRRORED
 from transect.marks.shipped import SIZE
 
 NONE, ONE, SEVERAL = 0, 1, 2
-_SWAP: Final = np.concatenate([
-    np.arange(16, -1, -1), np.arange(26, 16, -1), np.arange(27, 31), np.arange(35, 30, -1),
-    [45, 44, 43, 42, 47, 46, 39, 38, 37, 36, 41, 40],
-    [54, 53, 52, 51, 50, 49, 48, 59, 58, 57, 56, 55, 64, 63, 62, 61, 60, 67, 66, 65],
-])  # fmt: skip
-"""Which point a mirror puts in the place of each."""
 _EMPTY, _TURNED, _TWO = 0.06, 0.03, 0.06
 """Shares of pictures without a face, turned by a quarter or more, and with two faces."""
 _FAR: Final = 0.08
@@ -34,6 +29,21 @@ _FAR: Final = 0.08
 _AS_DRAWN: Final = 0.15
 """Share of the pictures of one face that keep FaceWorld's framing, with the face below the middle."""
 _PERSON: Final = 1 << PARTS.index("person")
+_BENT: Final = 0.5
+"""Share of the pictures of one face whose shape is changed."""
+_ROUNDS: Final = 8
+"""Of the fixed point that tells where a bent picture has a point."""
+_FIELDS: Final = ((4, 0.12), (9, 0.05))
+"""Cells along a side of a field of displacements, and their spread in distances between the eyes."""
+_ZOOMS: Final = (
+    (slice(36, 42), (0.32, 0.25), (0.12, 0.25)),
+    (slice(42, 48), (0.32, 0.25), (0.12, 0.25)),
+    (slice(27, 36), (0.3, 0.45), (0.15, 0.12)),
+    (slice(48, 68), (0.55, 0.3), (0.15, 0.3)),
+    (slice(2, 15), (1.0, 0.6), (0.18, 0.12)),
+)
+"""Parts that become larger or smaller: points; reach across and down in distances between the eyes; spread of the
+logarithm of the size across and down."""
 
 
 @final
@@ -65,7 +75,7 @@ def _one(taught: Lessons, row: int, draws: np.random.Generator) -> tuple[np.ndar
     pixels, points, bits = taught.pixels[row], taught.points[row], taught.bits[row]
     if draws.random() < 0.5:
         pixels, bits = pixels[:, ::-1], bits[:, ::-1]
-        points = (np.array([len(bits), 0]) + points * [-1, 1])[_SWAP]
+        points = (np.array([len(bits), 0]) + points * [-1, 1])[MIRRORED]
     if kind < _EMPTY:
         pixels, points, bits, faces = (
             _scene(taught, draws),
@@ -81,11 +91,14 @@ def _one(taught: Lessons, row: int, draws: np.random.Generator) -> tuple[np.ndar
         pixels, points, bits, faces = *_beside(taught, row, draws), SEVERAL
     else:
         faces = ONE
+        if draws.random() < _BENT:
+            pixels, points, bits = _bent(pixels, points, bits, draws)
         if draws.random() > _AS_DRAWN:
             pixels, points, bits = _moved(pixels, points, bits, draws)
         else:
             pixels, points, bits = _resized(pixels, points, bits)
         pixels, bits = _behind(taught, pixels, bits, draws)
+        pixels, bits = with_neck(pixels, points, bits, draws)
         pixels, bits = hard(pixels, points, bits, draws)
     pixels, bits = _covered(pixels, bits, draws)
     return _spoiled(pixels, draws), points / SIZE, bits, faces
@@ -129,6 +142,36 @@ def _moved(
         np.ascontiguousarray(bits), to_pixels, (SIZE, SIZE), flags=cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE
     )
     return warped, points @ turn[:, :2].T + turn[:, 2], mask
+
+
+def _bent(
+    pixels: np.ndarray, points: np.ndarray, bits: np.ndarray, draws: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Another face: its parts larger or smaller, all of it displaced smoothly.
+
+    Faces differ by more than those of FaceWorld do; without this a network that is unsure answers with their mean.
+    """
+    size = len(bits)
+    unit = float(np.linalg.norm(np.subtract(*(points[eye].mean(axis=0) for eye in EYES))))
+    down, across = np.mgrid[:size, :size].astype(np.float32) + 0.5
+    here = np.stack([across, down], axis=2)
+    back = np.zeros_like(here)  # where each place comes from, less the place
+    for cells, spread in _FIELDS:
+        field = draws.normal(0, spread * unit * draws.random(), (cells, cells, 2)).astype(np.float32)
+        back += cv2.resize(field, (size, size), interpolation=cv2.INTER_CUBIC)
+    for part, reach, spread in _ZOOMS:
+        from_middle = here - points[part].mean(axis=0).astype(np.float32)
+        near = np.exp(-np.square(from_middle / (np.array(reach, np.float32) * unit)).sum(axis=2, keepdims=True) / 2)
+        back += near * from_middle * np.expm1(-draws.normal(0, spread)).astype(np.float32)
+    source = (here + back - 0.5).astype(np.float32)
+    to = {"map1": source, "map2": None, "borderMode": cv2.BORDER_REPLICATE}
+    bent = cv2.remap(np.ascontiguousarray(pixels), interpolation=cv2.INTER_LINEAR, **to)
+    mask = cv2.remap(np.ascontiguousarray(bits), interpolation=cv2.INTER_NEAREST, **to)
+    moved = points.astype(np.float32)
+    for _ in range(_ROUNDS):
+        at = (moved - 0.5).astype(np.float32)[:, None]
+        moved = points - cv2.remap(back, at, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)[:, 0]
+    return bent, moved, mask
 
 
 def _scene(taught: Lessons, draws: np.random.Generator) -> np.ndarray:
@@ -251,6 +294,10 @@ def _spoiled(pixels: np.ndarray, draws: np.random.Generator) -> UInt8[np.ndarray
     if draws.random() < 0.3:  # light that changes across the picture
         slope = np.linspace(-1, 1, SIZE, dtype=np.float32) * draws.normal(0, 0.3)
         light *= np.exp(slope[:, None, None] if draws.random() < 0.5 else slope[None, :, None])
+    if draws.random() < 0.5:  # light in patches
+        cells = int(draws.integers(3, 9))
+        patches = draws.normal(0, draws.uniform(0.05, 0.25), (cells, cells)).astype(np.float32)
+        light *= np.exp(cv2.resize(patches, (SIZE, SIZE), interpolation=cv2.INTER_CUBIC))[..., None]
     grey = light.mean(axis=2, keepdims=True)
     pale = 0.0 if draws.random() < 0.15 else np.exp(draws.normal(0, 0.3))
     light = grey + pale * (light - grey)

@@ -277,7 +277,7 @@ def fit_confidence(seen: Looked) -> Confidence:
     shares = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
     good = np.flatnonzero(shares >= WANTED)
     last = int(good[-1]) if len(good) else 0
-    threshold = round(float(sure[order[last]]), 3)
+    threshold = math.floor(1000 * float(sure[order[last]])) / 1000  # none of the kept falls below it
     kept = sure >= threshold
     return Confidence(bend, slope, threshold, float(right[kept].mean()), float(kept.mean()), len(right))
 

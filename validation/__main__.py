@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from transect.errors import TransectError
+from transect.errors import BadInput, TransectError
 from transect.generators.faceworld.validity import FOLDER
 from transect.runs.json_records import plain
 from transect.runs.parts import announcing_stages
@@ -70,9 +70,18 @@ def images(asked: argparse.Namespace) -> int:
 
 def portraits(asked: argparse.Namespace) -> int:
     """Measure the built-in finder on portraits that a person marked: points, glasses, hats, who can be edited."""
-    from validation.portraits import choose, measure, photographs
+    from transect.marks.finding import open_marks
+    from validation.portraits import choose, measure, measure_points, photographs
 
-    tables = (choose if asked.choose else measure)(photographs(asked.photographs), asked.weights)
+    folder = photographs(asked.photographs)
+    if asked.marks and asked.choose:
+        raise BadInput(
+            "portraits: expected --marks or --choose, got both; --choose is of the built-in finder's answers"
+        )
+    if asked.marks:
+        tables = measure_points(folder, open_marks(asked.marks))
+    else:
+        tables = (choose if asked.choose else measure)(folder, asked.weights)
     _show([dict(zip(("title", "headings", "rows"), table, strict=True)) for table in tables], tables, asked.json)
     return 0
 
@@ -129,6 +138,7 @@ def _of_portraits(add: Any) -> None:
 
     add("--photographs", type=Path, help="their folder; default: TRANSECT_PORTRAITS, or ../shared/photographs")
     add("--weights", type=Path, default=WEIGHTS, help="another network of marks, from tools/marks_network.py")
+    add("--marks", metavar="FINDER", help="measure the points of another finder instead, as dlib:FILE")
     add("--choose", action="store_true", help="choose IS_WORN of transect.marks.shipped, on the portraits beside these")
 
 

@@ -9,7 +9,7 @@ import torch
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld, own_marks
 from transect.marks import MASKS, open_marks, shipped
-from transect.marks.records import errors, overlaps
+from transect.marks.records import MIRRORED, errors, overlaps
 
 
 @pytest.fixture(scope="module")
@@ -123,10 +123,15 @@ def test_the_mask_of_what_is_not_worn_is_empty(bias, empty):
     assert (masks["hair"] > 0).any()
 
 
-def test_a_face_and_its_mirror_image_are_asked_together_whether_glasses_are_worn(finder, faces):
+def test_a_face_and_its_mirror_image_are_asked_together(finder, faces):
+    """Answers to a mirrored picture are those to the picture, mirrored: glasses, points and their errors, and masks."""
     network = shipped.load().network
     for picture, points in zip(faces[0], faces[1].points, strict=True):
         near = shipped.Square.about(points, shipped.CLOSE)
         mirrored = shipped.Square(picture.shape[1] - near.left - near.side, near.top, near.side)
-        one = shipped._glasses(network, picture, near)
-        assert one == pytest.approx(shipped._glasses(network, picture[:, ::-1], mirrored), abs=0.02)
+        own, errors, masks, _, worn = shipped._answers(network, picture, near)
+        other, other_errors, other_masks, _, other_worn = shipped._answers(network, picture[:, ::-1], mirrored)
+        assert worn[0] == pytest.approx(other_worn[0], abs=0.02)
+        np.testing.assert_allclose(own[MIRRORED], other * [-1, 1] + [1, 0], atol=0.002)
+        np.testing.assert_allclose(errors[MIRRORED], other_errors, rtol=0.1)
+        assert np.abs(masks - other_masks[..., ::-1]).mean() < 0.01

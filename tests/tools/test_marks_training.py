@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from tools.marks_hard_cases import hard
-from tools.marks_lessons import NONE, ONE, SEVERAL, _moved, lesson
+from tools.marks_hard_cases import hard, with_neck
+from tools.marks_lessons import NONE, ONE, SEVERAL, _bent, _moved, lesson
 from tools.marks_network import Plan, add_figures, main, train, unfold
 from tools.marks_pictures import PARTS, Lessons, drawn, lessons, subjects
 from transect.errors import BadInput
 from transect.generators.faceworld.world import FaceWorld
+from transect.marks.records import EYES
 from transect.marks.shipped import SIZE, WEIGHTS, MarksNetwork, NetworkMarks, load
 
 
@@ -49,6 +50,45 @@ def test_lessons_depend_on_key_and_row_alone(few):
     assert 0.7 < (kinds == ONE).mean() < 0.95
     assert np.isfinite(whole.points[whole.faces == ONE]).all()
     assert np.isnan(whole.points[whole.faces != ONE]).all()
+
+
+def test_bent_faces_keep_their_points_where_their_masks_are(few):
+    """Parts of the face move and change size, and the picture with them: eyes stay in their mask, lips in the mouth's."""
+    kept = moved = total = 0
+    for row in range(16):
+        given = few.pixels[row], few.points[row], few.bits[row]
+        for key in range(4):
+            pixels, points, bits = _bent(*given, np.random.default_rng((row, key)))
+            again, *_ = _bent(*given, np.random.default_rng((row, key)))
+            assert np.array_equal(pixels, again)
+            unit = np.linalg.norm(np.subtract(*(given[1][eye].mean(axis=0) for eye in EYES)))
+            moved += np.linalg.norm(points - given[1], axis=1).max() > 0.1 * unit
+            for name, part in (("eyes", EYES[0]), ("eyes", EYES[1]), ("mouth", slice(60, 68))):
+                bit = 1 << PARTS.index(name)
+                (x, y), (u, v) = given[1][part].mean(axis=0).astype(int), points[part].mean(axis=0).astype(int)
+                before, after = given[2][y, x] & bit, bits[v, u] & bit
+                total += before > 0
+                kept += before > 0 and after > 0
+    assert moved > 30
+    assert total > 60
+    assert kept > 0.9 * total
+
+
+def test_wide_necks_add_skin_below_the_eyes_and_change_no_other_mask(few):
+    skin = (1 << PARTS.index("skin")) | (1 << PARTS.index("person"))
+    added = 0
+    for row in range(16):
+        left, right = (few.points[row][eye].mean(axis=0) for eye in EYES)
+        down = np.array([left[1] - right[1], right[0] - left[0]])
+        for key in range(4):
+            given = few.pixels[row], few.points[row], few.bits[row]
+            _, bits = with_neck(*given, np.random.default_rng((row, key)))
+            rows, columns = np.nonzero(bits != few.bits[row])
+            assert np.array_equal(bits | skin, few.bits[row] | skin)
+            assert ((np.stack([columns, rows], axis=1) - left) @ down > 0).all()
+            assert not (bits[rows, columns] & (1 << PARTS.index("hat"))).any()
+            added += len(rows)
+    assert added > 1000
 
 
 def test_hard_cases_draw_glasses_and_change_no_other_mask(few):

@@ -18,6 +18,12 @@ MASKS: Final = ("skin", "hair", "face", "eyes", "mouth", "glasses", "person", "h
 chin, uncovered by hair or hat; eyes between the lids; mouth is lips and what is between them; person is all but the
 background; hat is what is worn on the head."""
 EYES: Final = (slice(36, 42), slice(42, 48))
+MIRRORED: Final = np.array([
+    *range(16, -1, -1), *range(26, 16, -1), *range(27, 31), *range(35, 30, -1),
+    45, 44, 43, 42, 47, 46, 39, 38, 37, 36, 41, 40,
+    *range(54, 47, -1), *range(59, 54, -1), *range(64, 59, -1), *range(67, 64, -1),
+])  # fmt: skip
+"""Which of the 68 points a mirror puts in the place of each."""
 _NOSE: Final = 30
 _MOUTH: Final = (48, 54)
 _FIVE: Final = 5

@@ -18,7 +18,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from transect.engines.one_thread import one_thread_per_operation
 from transect.marks.geometry import Square, brought_back, seen
-from transect.marks.records import EYES, MASKS, NO_FACE, POINTS, SEVERAL, Marks, five_points
+from transect.marks.records import EYES, MASKS, MIRRORED, NO_FACE, POINTS, SEVERAL, Marks, five_points
 from transect.records import Images
 from transect.runs import model_files
 from transect.runs.model_files import Arrays, Facts, read_content
@@ -89,8 +89,11 @@ class MarksNetwork(nn.Module):
 
     def forward(self, pictures: Float[Tensor, "b 3 s s"]) -> Answers:
         """The answers."""
-        seen, whole = self._encoded(pictures)
-        x = seen[-1]
+        x, seen = self.stem((pictures - _CENTER) / _SPREAD), []
+        for stage in self.stages:
+            x = stage(x)
+            seen.append(x)
+        whole = self.whole(x.flatten(1))
         for level in reversed(range(len(_DECODED))):
             larger = functional.interpolate(self.down[level](x), scale_factor=2.0, mode="nearest")
             x = self.mix[level](larger + self.beside[level](seen[level]))
@@ -99,17 +102,6 @@ class MarksNetwork(nn.Module):
         errors = self.errors(torch.cat([whole.float(), spread.detach()], dim=1).to(whole.dtype))
         masks = functional.pixel_shuffle(self.masks(x), 2)
         return Answers(heat, points, errors, masks, self.faces(whole), self.worn(whole))
-
-    def only_worn(self, pictures: Float[Tensor, "b 3 s s"]) -> Float[Tensor, "b 2"]:
-        """The answer `worn` alone, at half the cost."""
-        return cast(Tensor, self.worn(self._encoded(pictures)[1]))
-
-    def _encoded(self, pictures: Float[Tensor, "b 3 s s"]) -> tuple[list[Tensor], Tensor]:
-        x, seen = self.stem((pictures - _CENTER) / _SPREAD), []
-        for stage in self.stages:
-            x = stage(x)
-            seen.append(x)
-        return seen, self.whole(x.flatten(1))
 
 
 def placed(heat: Float[Tensor, "b k h w"]) -> tuple[Float[Tensor, "b k 2"], Float[Tensor, "b k"]]:
@@ -131,11 +123,11 @@ LOOKS: Final = 3
 ABOUT: Final = 1.75
 """Side of the square about the face over the longer side of its points' box."""
 CLOSE: Final = 1.25
-"""The same at one more look, which alone tells whether glasses are worn: thin frames show only near by."""
+"""The same at one more look, which gives the points and tells whether glasses are worn: thin frames show only there."""
 LIMIT: Final = 0.1
 """Confidence orders pictures by the chance that points are wrong by less than this share of the eyes' distance on
 average. It is that chance on spoiled renderings; on photographs it is an order alone."""
-IS_WORN: Final = {"glasses": 0.413, "hat": 0.5}
+IS_WORN: Final = {"glasses": 0.752, "hat": 0.5}
 """The least answer that counts, by `python -m validation portraits --choose` on portraits that measure nothing else."""
 
 
@@ -227,18 +219,20 @@ class NetworkMarks:
 
 
 def look(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"]) -> Found:
-    """Look at the picture LOOKS times. Masks beyond the last square are those of the whole picture."""
+    """Look at the picture LOOKS times, then nearer. Masks beyond the last of LOOKS are those of the whole picture."""
     height, width = picture.shape[:2]
     square = Square.whole(width, height)
-    points, errors, shares, faces, worn = _answers(network, picture, square)
+    points, _, shares, faces, worn = _answers(network, picture, square)
     masks = [brought_back(share, square, width, height)[0] for share in shares]
     for _ in range(LOOKS - 1):
         square = Square.about(square.placed(points), ABOUT)
-        points, errors, shares, _, worn = _answers(network, picture, square)
+        points, _, shares, _, worn = _answers(network, picture, square)
     for place, share in enumerate(shares):
         near, inside = brought_back(share, square, width, height)
         masks[place] = np.where(inside, near, masks[place])
-    worn[WORN.index("glasses")] = _glasses(network, picture, Square.about(square.placed(points), CLOSE))
+    square = Square.about(square.placed(points), CLOSE)
+    points, errors, _, _, near_worn = _answers(network, picture, square)
+    worn[WORN.index("glasses")] = near_worn[WORN.index("glasses")]
     for name, probability in zip(WORN, worn, strict=True):
         if probability < IS_WORN[name]:
             masks[MASKS.index(name)][:] = 0
@@ -248,20 +242,19 @@ def look(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"]) -> Found:
 
 
 def _answers(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"], square: Square) -> tuple[np.ndarray, ...]:
-    """Points [68, 2] and expected errors [68] in widths of the square, masks [m, s, s], chances of FACES and WORN."""
-    with torch.inference_mode():
-        answers = network(_as_input(seen(picture, square, SIZE)[None]))
-        faces, worn = answers.faces.softmax(dim=1), answers.worn.sigmoid()
-    parts = (answers.points, answers.errors.exp(), answers.masks.sigmoid(), faces, worn)
-    return tuple(part[0].double().numpy() for part in parts)
+    """Points [68, 2] and expected errors [68] in widths of the square, masks [m, s, s], chances of FACES and WORN.
 
-
-def _glasses(network: MarksNetwork, picture: UInt8[np.ndarray, "h w 3"], square: Square) -> float:
-    """The chance of glasses there: a face and its mirror image are asked together."""
+    A picture and its mirror image are asked together; the answers are the means of both.
+    """
     near = seen(picture, square, SIZE)
     with torch.inference_mode():
-        worn = network.only_worn(_as_input(np.stack([near, near[:, ::-1]])))
-    return float(worn[:, WORN.index("glasses")].mean().sigmoid())
+        answers = network(_as_input(np.stack([near, near[:, ::-1]])))
+        faces, worn = answers.faces.softmax(dim=1), answers.worn.sigmoid()
+        answers.points[1, :, 0] = 1 - answers.points[1, :, 0]
+        answers.points[1], answers.errors[1] = answers.points[1, MIRRORED], answers.errors[1, MIRRORED]
+        answers.masks[1] = answers.masks[1].flip(-1)
+    parts = (answers.points, answers.errors.exp(), answers.masks.sigmoid(), faces, worn)
+    return tuple(part.double().mean(dim=0).numpy() for part in parts)
 
 
 def _as_input(pixels: UInt8[np.ndarray, "b s s 3"]) -> Float[Tensor, "b 3 s s"]:
