@@ -313,12 +313,13 @@ class Anchors(Protocol):
 
 
 def stored_mesh(
-    skin: Anchors, name: str, points: Float[np.ndarray, "n 3"], faces: np.ndarray, tint: np.ndarray
-) -> dict[str, np.ndarray]:
-    """A worn mesh as the file has it: each point moves with the nearest vertex of the skin."""
+    skin: Anchors, name: str, points: Float[np.ndarray, "n 3"], faces: np.ndarray, tint: np.ndarray,
+    joined: Float[np.ndarray, "n 3"] | None = None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """A worn mesh as the file has it: a point moves with the vertex of the skin next to it, or to what it joins."""
     return {
         f"worn_{name}_points": (np.rint(points * 1000) / 1000).astype(np.float32),
         f"worn_{name}_steps": np.diff(faces, axis=0, prepend=0).astype(np.int32),
-        f"worn_{name}_anchors": skin.used[skin.tree.query(points)[1]].astype(np.uint16),
+        f"worn_{name}_anchors": skin.used[skin.tree.query(points if joined is None else joined)[1]].astype(np.uint16),
         f"worn_{name}_tint": tint.astype(np.float16),
     }

@@ -9,11 +9,12 @@ from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import gaussian_filter, map_coordinates
 
 from tools.head_clothes import Body, clothes, sheet_faces, stored_mesh
 from tools.head_grooms import FACTS, Held, Points, Skin, unit
 from tools.head_masks import face_masks
+from tools.head_scarf import headscarf
 from transect.generators.faceworld.mesh.asset import FILE
 
 
@@ -79,31 +80,104 @@ def beanie(skin: Skin) -> list[Sheet]:
     return [(middle + (knit - middle) * out, tint, False)]
 
 
+_MM = 1 / 63
+"""A millimeter: the mean head's eyes are 63 apart."""
+_CROWN = np.concatenate([
+    [0, 0.002, 0.01, 0.02, 0.05], np.linspace(0.1, 0.56, 10), 0.63 + 0.007 * np.array([-5, -3.2, -1.6, 0, 1.6, 3.2, 5]),
+    np.linspace(0.70, 0.92, 8), [0.935, 0.943, 0.95, 0.96, 0.975, 1.0],
+])  # fmt: skip
+"""Rows of a cap's crown from its rim to the top, close where eyelets and button are."""
+_EYELET, _BUTTON = 0.63, 0.058
+
+
+def _panels(wide: Float[np.ndarray, " r"]) -> tuple[Float[np.ndarray, "r c"], Float[np.ndarray, "r c"]]:
+    """Azimuths of a cap's columns, close at the six seams and at the panels' middles, and millimeters from a seam.
+
+    wide: a row's radius.
+    """
+    near, middle = np.array([0.4, 1.1, 2.3, 3.0, 3.7]) * _MM, np.array([4.6, 3.0, 1.5]) * _MM
+    half = np.minimum(1 / wide[:, None], 0.19 / near[-1])
+    beside = np.concatenate([near * half, np.pi / 6 - middle * half], 1)
+    first, last = beside[:, 4:5], beside[:, 5:6]
+    between = first + (last - first) * np.array([0.25, 0.5, 0.75])
+    side = np.concatenate([beside[:, :5], between, beside[:, 5:]], 1)
+    sector = np.concatenate([0 * first, side, 0 * first + np.pi / 6, np.pi / 3 - side[:, ::-1]], 1)
+    turn = np.concatenate([sector + n * np.pi / 3 for n in range(6)], 1) + 1e-4
+    return turn, np.tile(np.minimum(sector, np.pi / 3 - sector), 6) / half / _MM
+
+
+def _taken(grid: Float[np.ndarray, "r c 3"], row: np.ndarray, turn: np.ndarray) -> Float[np.ndarray, "q k 3"]:
+    """Points of a sheet between its rows and columns; row: 0 to 1, turn: azimuth."""
+    column = (turn - _TURN[0]) / (2 * np.pi) * _ROUND % _ROUND + 8
+    whole = np.pad(grid, ((0, 0), (8, 8), (0, 0)), mode="wrap")
+    at = np.broadcast_arrays(row * (len(grid) - 1), column)
+    return np.stack([map_coordinates(whole[..., k], at, order=3, mode="nearest") for k in range(3)], -1)
+
+
 def cap(skin: Skin) -> list[Sheet]:
-    """A cap of six panels, stiff in front, with a button, rows of stitches and a curved peak that is thick."""
-    dome = crown(skin, (0.21, 0.05, -0.14), 0.16, 0.04, 34)
-    share = np.linspace(0, 1, 34)[:, None]
-    ahead = np.clip(np.cos(_TURN), 0, 1)[None] ** 2
-    dome = dome + (0.13 * ahead * np.sin(share * np.pi) ** 0.7)[..., None] * np.array([0, 0.5, 0.85])
-    away = np.abs((_TURN + np.pi / 6) % (np.pi / 3) - np.pi / 6)[None] * np.cos(share * np.pi / 2)
-    seams = np.exp(-((away / 0.02) ** 2)) + 0.5 * np.exp(-(((away - 0.065) / 0.015) ** 2))
-    dome = dome - (0.02 * np.exp(-((away / 0.03) ** 2)))[..., None] * unit(dome - np.array([0, 0.35, -1.4]))
-    tint = 1 - 0.35 * np.clip(seams, 0, 1) * (share < 0.97) - 0.25 * np.exp(-(((share - 0.07) / 0.012) ** 2))
-    dome = dome + 0.04 * (share > 0.955)[..., None] * np.array([0, 1.0, 0])
-    tint = np.where(share > 0.955, 0.75, tint) * (1 - 0.4 * np.exp(-((share / 0.03) ** 2)))
-    # A stiff band stands off: the forehead of some would come through the seam above the peak.
-    dome = dome + (0.055 * np.clip(1.6 - share / 0.10, 0, 1))[..., None] * unit(dome - np.array([0, 0.35, -1.4]))
-    edge, across = dome[0], dome[0][:, 0]
-    long = 1.10 * np.clip((np.cos(_TURN) - 0.36) / 0.64, 0, 1) ** 0.65
-    step = np.concatenate([np.linspace(0, 1, 19), [1.015], np.linspace(1, 0, 10)])[:, None, None]
-    under = (np.arange(30) > 18)[:, None, None] * 0.045 * np.array([0, 1.0, 0])
-    out = unit(np.stack([0.05 * across, -0.30 * np.ones_like(across), np.ones_like(across)], 1))
-    bent = np.stack([0 * across, -0.22 * (across / 0.9) ** 2 - 0.04, 0 * across], 1)
-    peak = edge + step * long[:, None] * out + step**1.3 * (long > 0)[:, None] * long[:, None] * bent - under
-    rows = np.exp(-((((step[..., 0] * 6) % 1 - 0.5) / 0.14) ** 2)) * (step[..., 0] > 0.12)
-    stitched = 0.95 - 0.16 * rows + 0.12 * (step[..., 0] > 0.97) - 0.35 * np.exp(-((step[..., 0] / 0.05) ** 2))
-    stitched = np.where(under[..., 1] > 0, 0.45, stitched) * np.ones((1, _ROUND))
-    return [(dome, tint, False), (peak, stitched, True)]
+    """A cap of six panels, the front ones stiff, with seams, eyelets, a button and a curved peak with rows of stitches.
+
+    Its rim is a finger above the ears, low behind, and two above the brows.
+    """
+    smooth = crown(skin, (0.275, 0.0, -0.17), 0.0, 0.07, 34)
+    share, ahead = np.linspace(0, 1, 34)[:, None], np.cos(_TURN)[None]
+    front = np.clip(1.25 * ahead, 0, 1) ** 1.5
+    out = unit(smooth - np.array([0, 0.35, -1.4]))
+    bulge = np.sin(np.pi * np.clip(share, 0, 1) ** 0.8)
+    loose = np.sin(3 * _TURN + 5 * share + 0.7) + 0.7 * np.sin(5 * _TURN - 8 * share)
+    away = 0.055 + 0.065 * front + 0.06 * np.clip(-ahead, 0, 1)
+    away = away + (0.12 * front + (1 - front) * (0.02 + 0.012 * loose)) * bulge
+    smooth = smooth + away[..., None] * out
+    smooth = gaussian_filter(smooth, (1.5, 3.0, 0), mode=("nearest", "wrap", "nearest"))
+    far = np.hypot(smooth[..., 0], smooth[..., 2] + 1.4)
+    widest = np.maximum.accumulate(far[::-1])[::-1] / far  # its rim is
+    smooth[..., 0], smooth[..., 2] = smooth[..., 0] * widest, (smooth[..., 2] + 1.4) * widest - 1.4
+    wide = np.interp(_CROWN, share[:, 0], (far * widest).mean(1))
+    turn, beside = _panels(np.maximum(wide, 0.02))
+    row = _CROWN[:, None]
+    dome = _taken(smooth, row, turn)
+    seam, stitch = np.exp(-((beside / 0.6) ** 2)), np.exp(-(((beside - 3.0) / 0.55) ** 2))
+    below = row < 0.935
+    raised = (0.45 * (beside < 2.6) - 1.0 * seam - 0.25 * stitch) * below * (row > 0.015)
+    high = np.sqrt(np.clip(1 - ((1 - row) / _BUTTON) ** 2, 0, 1))
+    raised = raised + 4.5 * high - 3.0 * (row == 0)
+    dome = dome + (raised * _MM)[..., None] * unit(dome - np.array([0, 0.35, -1.4]))
+    hole = np.hypot((row - _EYELET) / 0.007, beside - beside.max(1, keepdims=True))
+    tint = 1 - (0.42 * seam + 0.16 * stitch) * below
+    tint = tint - 0.75 * np.exp(-((hole / 1.6) ** 2)) + 0.10 * np.exp(-(((hole - 3.0) / 1.0) ** 2))
+    tint = np.where(row > 0.94, 0.92, tint) * np.where(np.abs(row - 0.9385) < 0.006, 0.6, 1)
+    tint = tint * np.where(row == 0, 0.35, 1) - 0.12 * np.exp(-(((row - 0.05) / 0.01) ** 2))
+    tint = tint * (1 - 0.38 * np.exp(-row / 0.06) * np.clip(4 * np.cos(turn) - 1.6, 0, 1))  # in the peak's corner
+    return [(dome, tint, False), _peak(smooth[0])]
+
+
+_WIDE, _LONG, _THICK = np.radians(64), 70 * _MM, 3.2 * _MM
+
+
+def _peak(rim: Float[np.ndarray, "c 3"]) -> Sheet:
+    """A cap's peak, springing from the rim between the temples: its upper side to the right, its lower one back."""
+    half = _ROUND // 2
+    across = np.sin(np.linspace(-1, 1, half) * np.pi / 2) * 0.35 + np.linspace(-1, 1, half) * 0.65
+    edge = _taken(rim[None], np.zeros((1, 1)), across[None] * _WIDE)[0]
+    lines = np.arange(1, 7) / 7 + 0.06
+    step = [[-0.05, 0.0, 0.02, 0.04], *(lines + off for off in (-0.012, 0, 0.012)), [0.985, 0.996, 1]]
+    step = np.sort(np.concatenate(step))[:, None]
+    long = _LONG * (1 - np.abs(across) ** 4) ** 0.6
+    x = edge[:, 0]
+    ahead = np.stack([0.04 * x, -0.31 + 0 * x, 0.95 + 0 * x], 1)
+    bent = np.stack([0 * x, -0.07 - 0.10 * (x / 1.2) ** 2, 0 * x], 1)
+    curve = np.clip(step, 0, 1)[..., None] ** 1.7
+    top = edge + step[..., None] * long[:, None] * ahead + curve * long[:, None] * bent
+    stitch = np.exp(-((np.abs(step - lines).min(1, keepdims=True) / 0.006) ** 2))
+    up = unit(np.stack([0.35 * x, 1 + 0 * x, 0.27 + 0 * x], 1))
+    round_ = np.sqrt(np.clip(1 - ((np.clip(step, 0.985, 1) - 0.985) / 0.015) ** 2, 0, 1))[..., None]
+    thick = _THICK * round_ * np.clip((1 - np.abs(across)) / 0.01, 0.3, 1)[:, None]
+    upper = top + 0.5 * thick * up - (0.3 * _MM * stitch)[..., None] * up
+    lower = (top - 0.5 * thick * up)[:, ::-1]
+    seam = (1 - 0.4 * np.exp(-((step / 0.02) ** 2))) * (1 - 0.25 * np.exp(-np.abs(step) / 0.12))
+    bright = (1.20 * seam - 0.18 * stitch - 0.25 * (step > 0.99)) * np.ones_like(x)
+    dark = 0.42 * seam * np.ones_like(x)
+    return np.concatenate([upper, lower], 1), np.concatenate([bright, dark], 1), False
 
 
 def felt_hat(skin: Skin) -> list[Sheet]:
@@ -134,85 +208,6 @@ def felt_hat(skin: Skin) -> list[Sheet]:
     return [(np.stack(rows), np.stack(tints), False), (ring, bound, True)]
 
 
-def wound(skin: Skin) -> list[Sheet]:
-    """A headscarf: a band at the hair's line, cloth tight around the face, its end laid over neck and shoulders."""
-    origin, sides = np.array([0.0, 0.05, -1.3]), np.abs((_TURN + np.pi) % (2 * np.pi) - np.pi)
-    start = np.radians(np.interp(np.degrees(sides), *zip(*_OPENING, strict=True)))
-    start = gaussian_filter(start, 2.0, mode="wrap")
-    high, low = np.cos(_TURN), np.clip(-np.cos(_TURN), 0, 1)
-    head = skin.faces[~skin.ears[skin.faces].any(1) & (skin.points[skin.faces][..., 1].min(1) > -2.7)]
-
-    def over(angle: np.ndarray, off: np.ndarray, loose: float) -> np.ndarray:
-        towards = np.stack([np.sin(angle) * np.sin(_TURN), np.sin(angle) * high, np.cos(angle)], -1)
-        reach = farthest(origin, towards.reshape(-1, 3), skin.points[head]).reshape(angle.shape)
-        smooth = gaussian_filter(reach, (1.5, 4.0), mode=("nearest", "wrap"))
-        reach = np.maximum(np.maximum(smooth, reach * 0.97), draped(origin, towards, _WOUND)) if loose else reach
-        return np.asarray(
-            origin + (gaussian_filter(reach, (0.8, 2.0), mode=("nearest", "wrap")) + off)[..., None] * towards
-        )
-
-    share = np.concatenate([[0.0], np.linspace(0, 1, 40)])[:, None]
-    angle = start + (np.pi * (0.97 - 0.50 * low**0.7) - start) * share**1.3
-    beside = np.clip((share - 0.03) / 0.25, 0, 1) * np.sin(sides) ** 2
-    along = ridges(3.4 * angle + 0.7 * np.cos(2 * _TURN) + 0.9 * high) + 0.35 * ridges(5.3 * angle - 0.8 * high + 0.3)
-    # Crests that run across the grid would be a saw's edge.
-    along = 1.25 * gaussian_filter(along, (1.4, 4.0), mode=("nearest", "wrap"))
-    hem = np.exp(-((share / 0.02) ** 2))
-    off = 0.045 + 0.12 * np.minimum(1, 4 * share) * (0.2 + 0.8 * (1 - low)) + 0.065 * beside * along
-    tint = 0.93 + 0.30 * beside * (along - 0.35) - 0.18 * np.exp(-(((share - 0.035) / 0.012) ** 2)) + 0.05 * hem
-    off[0], tint[0] = -0.25, 0.55  # no gap between the edge and narrow cheeks
-    band = start + np.radians(np.array([-4.1, -4.0, -2.0, 0.5, 4.0]))[:, None] * np.clip(2 * high - 0.4, 0, 1)
-    inner = over(band, np.array([-0.03, 0.018, 0.028, 0.03, 0.02])[:, None] - 0.6 * np.clip(0.8 - 3 * high, 0, 1), 0.0)
-    return [
-        (over(angle, off, 1.0), tint, False),
-        (inner, np.array([0.5, 0.6, 0.66, 0.5, 0.4])[:, None] + 0 * _TURN, False),
-        _cape(),
-    ]
-
-
-_OPENING = (
-    (0, 30),
-    (30, 30.5),
-    (50, 33),
-    (70, 39),
-    (90, 44),
-    (110, 46.5),
-    (135, 49.5),
-    (150, 53.5),
-    (165, 57),
-    (180, 59),
-)
-"""Where a headscarf's edge lies around the face: angles from the top, and from straight ahead."""
-
-
-def _cape() -> Sheet:
-    """A scarf's end: from under the chin and over the jaws' corners down to chest and shoulders."""
-    ahead, share = np.cos(_TURN), np.linspace(0, 1, 34)[:, None]
-    top = np.interp(ahead, [-1, -0.4, 0.3, 0.75, 1], [-0.9, -1.05, -1.40, -1.75, -1.82])
-    top = gaussian_filter(top, 3.0, mode="wrap") + 0.10 * np.sin(_TURN)
-    y = top + (-3.95 - top) * share**1.15
-    below = [-3.95, -3.4, -2.9, -2.5, -2.2, -1.95, -1.5, -1.0]
-    front = np.interp(y, below, [2.05, 1.85, 1.62, 1.42, 1.27, 1.18, 1.2, 1.2])
-    aside = np.interp(y, below, [2.9, 2.45, 1.85, 1.45, 1.27, 1.22, 1.27, 1.32])
-    back = np.interp(y, below, [1.95, 1.85, 1.6, 1.4, 1.3, 1.25, 1.35, 1.5])
-    long = np.where(ahead > 0, front, back)
-    reach = 1 / np.sqrt((np.sin(_TURN) / aside) ** 2 + (ahead / long) ** 2)
-    x, open_ = reach * np.sin(_TURN), np.clip(share / 0.15, 0, 1)
-    slant = ridges(2.6 * y + 1.25 * x + 0.25 * np.sin(3 * _TURN)) * np.exp(-(((y + 2.35) / 0.65) ** 2))
-    swag = ridges(1.9 * y - 0.9 * np.abs(x - 0.35) + 0.4) * np.exp(-(((y + 2.9) / 0.6) ** 2)) * np.clip(ahead, 0, 1)
-    hang = ridges(1.35 * _TURN / np.pi * 4 + 0.5 * y) * np.clip((-2.4 - y) / 0.8, 0, 1)
-    fold = 0.85 * slant + 0.8 * swag + 0.9 * hang
-    reach = gaussian_filter(reach + 0.11 * open_ * fold, (1.0, 2.0), mode=("nearest", "wrap"))
-    reach[0] -= 0.35
-    points = np.stack([reach * np.sin(_TURN), y + 0 * reach, reach * ahead - 1.3], -1)
-    tint = 0.80 + 0.16 * np.clip(share / 0.1, 0, 1) + 0.30 * open_ * (fold - 0.30) - 0.35 * (share == 0)
-    return points, tint, False
-
-
-_WOUND = (
-    (-2.5, 1.05, 0.9, 1.0), (-2.0, 1.17, 1.0, 1.2), (-1.5, 1.22, 1.05, 1.3), (-1.0, 1.32, 1.05, 1.42),
-    (-0.4, 1.40, 1.05, 1.62), (0.6, 1.22, 1.0, 1.72), (1.2, 0.95, 0.8, 1.45), (1.6, 0.6, 0.6, 0.9),
-)  # fmt: skip
 _HOOD = (
     (-3.1, 1.95, 1.55, 1.7), (-2.8, 1.75, 1.42, 1.62), (-2.4, 1.50, 1.26, 1.5), (-2.0, 1.40, 1.18, 1.42),
     (-1.5, 1.40, 1.15, 1.4), (-0.4, 1.46, 1.15, 1.58), (0.6, 1.25, 1.0, 1.74), (1.2, 1.0, 0.8, 1.5),
@@ -283,13 +278,13 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
     skin = Skin(held)
     hats = {
         "beanie": beanie(skin), "cap": cap(skin), "brimmed hat": felt_hat(skin),
-        "hood": hood(skin), "headscarf": wound(skin),
+        "hood": hood(skin), "headscarf": headscarf(skin, farthest),
     }  # fmt: skip
     sheets = {name: [(*sheet, True) for sheet in parts] for name, parts in hats.items()}
     sheets |= clothes(Body(farthest, skin.points, skin.faces))
     found: dict[str, np.ndarray] = {}
     for name, parts in sheets.items():
-        points, faces, tint = [], [], []
+        points, faces, tint, joined = [], [], [], []
         for sheet, shade, both, closed in parts:
             flat, grid = sheet.reshape(-1, 3), sheet_faces(*sheet.shape[:2], closed)
             corners = flat[grid]
@@ -301,10 +296,13 @@ def worn_meshes(held: Held) -> dict[str, np.ndarray]:
             # Both sides of a sheet have points of their own, for a normal each.
             for side in (grid, grid[:, ::-1]) if both else (grid,):
                 faces.append(side + sum(len(part) for part in points))
+                # A peak moves with the rim, its lower side as the upper one.
+                edge = np.broadcast_to((sheet[0] + sheet[0, ::-1]) / 2, sheet.shape).reshape(-1, 3)
+                joined.append(edge if name == "cap" and points else flat)
                 points.append(flat)
                 inner = 0.55 if side is not grid and name in hats else 1.0
                 tint.append(np.broadcast_to(inner * shade, sheet.shape[:2]).ravel())
-        found |= stored_mesh(skin, name, np.concatenate(points), np.concatenate(faces), np.concatenate(tint))
+        found |= stored_mesh(skin, name, *(np.concatenate(of) for of in (points, faces, tint, joined)))
     for name, mask in face_masks(held, skin.points[skin.used]).items():
         found |= stored_mesh(skin, name, *mask)
     return found

@@ -16,7 +16,7 @@ from transect.generators.faceworld.mesh.shape import face_vertices, head_of, pos
 from transect.generators.faceworld.parameters import Row
 from transect.generators.faceworld.scene import background
 
-RENDERER_VERSION = "12"
+RENDERER_VERSION = "13"
 """Changes whenever the same latents give other pixels."""
 
 

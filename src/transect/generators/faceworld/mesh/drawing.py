@@ -107,7 +107,7 @@ def _scene(p: Values, head: Head, cloths: bytes, seed: int) -> Scene:
     nothing, (cloth, hat) = np.zeros((0, 3), np.float32), np.frombuffer(cloths, np.float32).reshape(2, 3)
     clothes, outer, name = worn.garment(p, cloth, head.rest, seed)
     faces, parts = solid_faces()
-    scarf = HATS[int(p["hat"])] == "headscarf"
+    scarf, twill = (HATS[int(p["hat"])] == name for name in ("headscarf", "cap"))
     faces = np.where(scarf & worn.under_scarf()[:, None], np.int32(0), faces)
     others = (kinds[int(p[what])] for what, kinds in (("hat", HATS), ("face_mask", FACE_MASKS)) if p[what] > 0)
     beside = np.prod([worn.beside(of) for of in (name, *others)], axis=0)
@@ -115,7 +115,7 @@ def _scene(p: Values, head: Head, cloths: bytes, seed: int) -> Scene:
     scene = _wearing(scene, clothes, shading.GARMENT, outer, head.pose)
     worn.tuck(name, scene.posed, len(head.rest), head.pose.turn(worn.CHEST))
     if p["hat"] > 0:
-        scene = _wearing(scene, worn.hat(p, head.rest, hat), shading.HAT, 0.0, head.pose)
+        scene = _wearing(scene, worn.hat(p, head.rest, hat), shading.HAT, 0.003 * twill, head.pose)
     if p["face_mask"] > 0:
         mask = worn.face_mask(head.rest, int(p["face_mask"]), seed)
         scene = _wearing(scene, mask, shading.FACE_MASK, 0.0, head.pose)

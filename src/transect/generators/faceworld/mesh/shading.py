@@ -262,7 +262,7 @@ def _shade_other(
     lobe = max(zero, at[3] * lamp[1, 0] + at[4] * lamp[1, 1] + at[5] * lamp[1, 2])
     for _ in range(5):
         lobe *= lobe
-    weave = _weave(at, fine) if part == 7 else one
+    weave = _weave(at, fine) if part == 7 and at[15] == 0 else one  # twill's threads are finer than points
     if part == 10:  # finer cloth
         across, down = np.float32(110) * (at[0] + half * at[2]), np.float32(110) * (at[1] - np.float32(0.3) * at[2])
         weave = one + np.float32(0.035) * np.sin(across) * np.sin(down)

@@ -50,8 +50,7 @@ def hat(p: Values, rest: Float[np.ndarray, "v 3"], cloth: Float[np.ndarray, " 3"
     mesh = asset().worn[HATS[int(p["hat"])]]
     # What columns beside each other follow is averaged, or the cloth would tear where ears or jaws move.
     moved = (rest[mesh.anchors] - asset().mean[mesh.anchors]).reshape(-1, _COLUMNS, 3)
-    wide = 9 if HATS[int(p["hat"])] == "headscarf" else 17
-    moved = uniform_filter1d(moved, wide, axis=1, mode="wrap").reshape(-1, 3)
+    moved = uniform_filter1d(moved, 17, axis=1, mode="wrap").reshape(-1, 3)
     return Piece((mesh.points + moved).astype(np.float32), mesh.faces, (mesh.tint[:, None] * cloth).astype(np.float32))
 
 
