@@ -67,8 +67,8 @@ def photographs(folder: Path) -> Drawn:
 
 
 def sheet(world: Photographs, attribute: Attribute) -> Image.Image:
-    """A row for each photograph, a column for each usual level of the edit, with the level above it."""
-    levels = USUAL.get(attribute.name) or default_levels(attribute)
+    """A row for each photograph, a column for each usual level of the edit, or each with a name; the level is above."""
+    levels = default_levels(attribute) if attribute.levels else USUAL.get(attribute.name) or default_levels(attribute)
     count = len(world.subjects)
     subjects = world.sample(np.arange(count)).repeat(len(levels))
     sittings = [world.sitters.sitting(int(row)) for row in subjects.values[:, 0]]

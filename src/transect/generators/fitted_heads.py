@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 import numpy as np
@@ -83,9 +83,13 @@ class Head:
 
     def placed(self, points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 2"]:
         """Where points of the head at rest lie on the photograph; pixel i spans i to i + 1."""
-        pose = pose_of(self.person()[0])
-        at = pose.project(pose.turn(points), SIZE)[:, :2]
-        return np.asarray(at @ self.to_photograph[:, :2].T + self.to_photograph[:, 2])
+        return np.asarray(_drawn(self.person()[0], points) @ self.to_photograph[:, :2].T + self.to_photograph[:, 2])
+
+    def from_afar(self, distance: float) -> Head:
+        """The same from that distance: the face stays where it is, and the picture around it shows more."""
+        far, rest = replace(self, values={**self.values, "distance": distance}), rest_landmarks(self.person()[0])
+        matrix = _placed(_drawn(far.person()[0], rest), self.placed(rest))[1]
+        return replace(far, to_photograph=matrix, scale=float(np.linalg.norm(matrix[:, 0])))
 
 
 def head_of(wanted: Float[np.ndarray, "68 2"]) -> Head:
@@ -116,11 +120,12 @@ def _points(free: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n 68 2"]:
     zero = np.zeros(len(free))
     values = {name: named.get(name, zero + _USUAL.get(name, 0.0)) for name in NAMES}
     rows = parameters(values, np.stack([named.get(name, zero) for name in IDENTITY], axis=1))
-    found = []
-    for p, _ in rows:
-        pose = pose_of(p)
-        found.append(pose.project(pose.turn(rest_landmarks(p)), SIZE)[:, :2])
-    return np.array(found, dtype=np.float64)
+    return np.array([_drawn(p, rest_landmarks(p)) for p, _ in rows], dtype=np.float64)
+
+
+def _drawn(p: Values, points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 2"]:
+    pose = pose_of(p)
+    return pose.project(pose.turn(points), SIZE)[:, :2]
 
 
 @functools.cache

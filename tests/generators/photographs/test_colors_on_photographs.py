@@ -10,8 +10,8 @@ from rendered_marks import rendered, sitters
 from transect import generators
 from transect.errors import BadInput
 from transect.generators.faceworld.world import own_marks
-from transect.generators.photographs.appearance.colors import front_of, own_hair
-from transect.generators.photographs.appearance.faces import face_of, scene_of
+from transect.generators.photographs.appearance.colors import front_of, lips_of, own_hair
+from transect.generators.photographs.appearance.faces import Face, face_of, scene_of
 from transect.generators.photographs.appearance.sitters import Sitting
 from transect.generators.photographs.attributes import Edits
 from transect.marks import Marks
@@ -61,6 +61,36 @@ def test_hair_is_as_light_as_its_level_says_and_roots_are_darker():
         grown = scene_of(shown).mean(axis=2) / np.maximum(scene_of(picture).mean(axis=2), 1e-3)
         near, far = (weight > 0.95) & (roots > 0.5), (weight > 0.95) & (roots < 0.05)
         assert np.median(grown[near]) < np.median(grown[far])
+
+
+def test_darker_hair_has_no_black_outline_and_no_light_islands():
+    """A mask that holds background beside the hair and lacks a spot within it."""
+    values = {"skin_tone": 5.0, "hair_color": 0.8, "hair_style": 5.0, "background": 0.0, "background_lightness": 0.4}
+    ((face, picture),) = faces_of(1, 192, **values)
+    own = face.masks["hair"]
+    sure = cv2.erode((own > 0.95).astype(np.uint8), np.ones((9, 9), np.uint8)) > 0
+    y, x = np.argwhere(sure)[sure.sum() // 2]
+    masks = dict(face.masks)
+    masks["hair"] = cv2.dilate(own, np.ones((7, 7), np.uint8)) * (1 - masks["skin"])
+    masks["hair"][y - 1 : y + 2, x - 1 : x + 2] = 0
+    sitting = Sitting(picture, Face(face.points, masks), 0)
+    shown = sitting.dressed(Edits(hair_color=max(sitting.hair_level - 0.3, 0.0)))
+    kept = scene_of(shown).mean(axis=2) / np.maximum(scene_of(picture).mean(axis=2), 1e-3)
+    assert kept[y, x] < 1.2 * np.median(kept[sure])
+    dilated = cv2.dilate(own, np.ones((5, 5), np.uint8))
+    outside = (masks["hair"] > 0.95) & (dilated < 0.05) & (cv2.dilate(masks["skin"], np.ones((9, 9), np.uint8)) == 0)
+    assert np.median(kept[outside]) > 0.82
+
+
+def test_lipstick_is_told_by_the_red_of_lips_where_landmarks_are_off():
+    for face, picture in faces_of(3, 192, smile=0.0, lipstick=0.6, skin_tone=np.array([2.0, 5.0, 7.0])):
+        right, moved = face.lips(), face.points.copy()
+        moved[48:68, 1] += 0.04 * face.width
+        off = Face(moved, {**face.masks, "mouth": cv2.dilate(face.masks["mouth"], np.ones((7, 7), np.uint8))})
+        found, lips = np.zeros_like(right), lips_of(picture, off)
+        found[lips.rows, lips.columns] = lips.weight
+        wrong = [np.abs(each - right).sum() / right.sum() for each in (found, off.lips())]
+        assert wrong[0] < 0.75 * wrong[1]
 
 
 def test_a_tie_and_an_even_background_of_the_hairs_color_are_no_hair():

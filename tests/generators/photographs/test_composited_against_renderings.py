@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rendered_marks import rendered
 
-from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.attributes import HAIR_STYLES, IDENTITY
 from transect.generators.faceworld.causal_model import IDENTITY_COLUMNS
 from transect.generators.faceworld.world import own_marks
 from transect.generators.photographs.appearance.faces import Face, unsuited
@@ -33,9 +33,13 @@ def scene():
     fall = columns[IDENTITY.index("hair_fall")]
     values[:, fall] = np.abs(values[:, fall])
     latents = dataclasses.replace(latents, values=values)
+    return world, latents, faces_of(world, latents), world.render(latents).pixels
+
+
+def faces_of(world, latents):
+    """The faces with the renderer's own marks."""
     marks = own_marks(world, latents)
-    faces = [Face(marks.points[row], {name: mask[row] for name, mask in marks.masks.items()}) for row in range(COUNT)]
-    return world, latents, faces, world.render(latents).pixels
+    return [Face(marks.points[row], {name: mask[row] for name, mask in marks.masks.items()}) for row in range(COUNT)]
 
 
 def frames(key: int) -> list[float]:
@@ -115,8 +119,10 @@ def test_glasses_lie_where_the_renderer_puts_them(scene, kind):
 
 @pytest.mark.integration
 def test_a_fringe_lies_where_the_renderer_puts_it(scene):
-    """Judged where the rendering changes, of straight hair in which a fringe is not there yet."""
-    world, latents, faces, bare = scene
+    """Judged where the rendering changes, of straight hair that is long enough and in which no fringe is there yet."""
+    world, latents, _, _ = scene
+    latents = world.set(latents, {"hair_style": float(HAIR_STYLES.index("straight"))})
+    faces, bare = faces_of(world, latents), world.render(latents).pixels
     truth = world.render(world.set(latents, {"bangs": 1.0}, hold=["exposure"])).pixels
     found = []
     for row, face in enumerate(faces):

@@ -27,7 +27,8 @@ def of_any_tone(world):
 
 @pytest.fixture(scope="module")
 def everyone(tmp_path_factory):
-    return of_any_tone(sitters(tmp_path_factory.mktemp("sitters") / "faces", 5, others=2, bangs=0.0, hair_style=5.0)[0])
+    folder, low = tmp_path_factory.mktemp("sitters") / "faces", {"bangs": 0.0, "hair_style": 5.0, "pitch": 8.0}
+    return of_any_tone(sitters(folder, 5, others=2, **low)[0])  # with hair that is seen to begin low enough
 
 
 @pytest.fixture(scope="module")

@@ -43,12 +43,12 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     _composited("skin_tone", "skin from light (1) to dark (10); below 1 as it is", 0, 10, "Monk scale", _MONK),
     Attribute("metering", "categorical", _METERED, levels=METERING, role="nuisance", source=_PHOTOGRAPHY),
     _composited("hair_color", "hair from black (0) over brown to blond (1); below 0 as it is", -1, 1, "", _MELANIN),
-    _composited("lipstick", "lip color from bare (0) to opaque (1)", 0, 1, "", "FaceWorld's lipstick"),
-    _composited("beard_shadow", "shade of stubble from none (0) to dense (1)", 0, 1, "", _DRAWN),
+    _composited("lipstick", "lipstick from the lips as they are (0) to opaque (1)", 0, 1, "", "FaceWorld's lipstick"),
+    _composited("beard_shadow", "shade of stubble from the skin as it is (0) to dense (1)", 0, 1, "", "drawn"),
     Attribute("face_mask", "categorical", "a surgical mask over nose, mouth and chin", levels=MASKS, source=_OWN),
     Attribute("glasses", "categorical", "what is worn before the eyes", levels=GLASSES, source=_DRAWN),
-    _composited("bangs", f"a fringe over the forehead from none (0) to the brows (1); {_TRIED}", 0, 1, "", _DRAWN),
-    Attribute("hat", "categorical", f"worn on the head; headscarf: {_TRIED}", levels=HATS, source=_DRAWN),
+    _composited("bangs", f"a fringe over the forehead from none (0) to the brows (1); {_TRIED}", 0, 1, "", "drawn"),
+    Attribute("hat", "categorical", f"worn on the head; cap: {_TRIED}", levels=HATS, source=_DRAWN),
     Attribute("board", "categorical", _BOARD, levels=BOARDS, role="nuisance", source=_CARD),
     _set("rotation", "camera's roll: the picture turned clockwise (+) about its middle", -90, 90, "degrees"),
     _set("scale", "size of what is shown, 1 as it is: larger, or smaller before a grey card", 0.5, 2, "times"),
@@ -93,31 +93,22 @@ LIMITS: Final[Mapping[str, Limit]] = {
         "a larger edit looks painted: dark hair becomes blond by way of brown",
     ),
 }
-EXPERIMENTAL: Final = ("bangs", "hat", "hair_color")
-"""Edits that looked fake on more than a third of the portraits to two of three who looked: on request alone."""
+EXPERIMENTAL: Final[Mapping[str, tuple[str, ...]]] = {"bangs": (), "hat": ("cap",)}
+"""Edits, and levels of them (none: all), that looked fake on more than a third of the portraits to two of three who
+looked: on request alone."""
 WHY_TRIED: Final = "it looked fake on more than a third of the portraits to two of three who looked"
 LOWEST: Final[Mapping[str, float]] = {"skin_tone": 1.0, "hair_color": 0.0}
 """The first level of an edit whose attribute begins below it; at levels below it the photograph is as it is."""
 
 USUAL: Final[Mapping[str, tuple[float, ...]]] = {
-    "skin_tone": (5.0, 6.0, 7.0),
-    "hair_color": (0.35, 0.5, 0.65),
-    "lipstick": (0.0, 0.5, 1.0),
-    "beard_shadow": (0.0, 0.5, 1.0),
-    "bangs": (0.0, 0.5, 1.0),
-    "hat": (0.0, 1.0, 2.0),
-    "rotation": (-20.0, -10.0, 0.0, 10.0, 20.0),
-    "scale": (0.7, 0.85, 1.0, 1.2, 1.4),
-    "defocus": (0.0, 0.01, 0.02, 0.04),
-    "motion": (0.0, 0.02, 0.04, 0.08),
-    "exposure": (-2.0, -1.0, 0.0, 1.0, 2.0),
-    "noise": (0.0, 800.0, 3200.0, 9600.0),
-    "white_balance": (3200.0, 4500.0, 6500.0, 9500.0),
-    "contrast": (0.5, 0.75, 1.0, 1.5, 2.0),
-    "resolution": (0.125, 0.25, 0.5, 1.0),
-    "crop": (0.6, 0.7, 0.8, 0.9, 1.0),
-    "jpeg_quality": (10.0, 30.0, 60.0, 100.0),
-}
+    "skin_tone": (5.0, 6.0, 7.0), "hair_color": (0.35, 0.5, 0.65),
+    **dict.fromkeys(("lipstick", "beard_shadow", "bangs"), (0.0, 0.5, 1.0)), "hat": (0.0, 2.0, 3.0),
+    "rotation": (-20.0, -10.0, 0.0, 10.0, 20.0), "scale": (0.7, 0.85, 1.0, 1.2, 1.4),
+    "defocus": (0.0, 0.01, 0.02, 0.04), "motion": (0.0, 0.02, 0.04, 0.08),
+    "exposure": (-2.0, -1.0, 0.0, 1.0, 2.0), "noise": (0.0, 800.0, 3200.0, 9600.0),
+    "white_balance": (3200.0, 4500.0, 6500.0, 9500.0), "contrast": (0.5, 0.75, 1.0, 1.5, 2.0),
+    "resolution": (0.125, 0.25, 0.5, 1.0), "crop": (0.6, 0.7, 0.8, 0.9, 1.0), "jpeg_quality": (10.0, 30.0, 60.0, 100.0),
+}  # fmt: skip
 """Levels shown where `--vary` names none; the photograph as it is is among them, but for the color of skin and hair."""
 
 

@@ -94,16 +94,10 @@ class Photographs:
     """
 
     def __init__(
-        self,
-        source: str,
-        *,
-        image_size: int | None = None,
-        threads: int | None = None,
-        marks: str | Finder = DEFAULT,
-        tone_steps: float = LIMITS["skin_tone"].usual,
-        hair_steps: float = LIMITS["hair_color"].usual,
-        experimental: bool = False,
-    ) -> None:
+        self, source: str, *, image_size: int | None = None, threads: int | None = None,
+        marks: str | Finder = DEFAULT, tone_steps: float = LIMITS["skin_tone"].usual,
+        hair_steps: float = LIMITS["hair_color"].usual, experimental: bool = False,
+    ) -> None:  # fmt: skip
         check_opencv("photographs as subjects")
         steps = {"skin_tone": tone_steps, "hair_color": hair_steps}
         for name, limit in LIMITS.items():
@@ -329,10 +323,11 @@ class Photographs:
         """Raises BadInput for levels that are experimental, unless they were asked for."""
         for attribute in ATTRIBUTES:
             name, chosen = attribute.name, np.unique(np.asarray(levels.get(attribute.name, ()), dtype=np.float64))
-            set_to = [level for level in chosen if level != NEUTRAL[name] and not np.isnan(level)]
-            if set_to and name in EXPERIMENTAL and not self.experimental:
+            set_to = [attribute.label(level) for level in chosen if level != NEUTRAL[name] and not np.isnan(level)]
+            tried = [label for label in set_to if label in EXPERIMENTAL.get(name, ()) or EXPERIMENTAL.get(name) == ()]
+            if tried and not self.experimental:
                 raise BadInput(
-                    f"{name}: {attribute.label(set_to[0])} is experimental: {WHY_TRIED}; leave it out, or allow it, as"
+                    f"{name}: {tried[0]} is experimental: {WHY_TRIED}; leave it out, or allow it, as"
                     " in photographs:folder:faces?experimental=yes"
                 )
 

@@ -3,45 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
-from transect.generators.faceworld.reflectance import (
-    LUMINANCE,
-    MIRRORED,
-    hair_reflectance,
-    luminance,
-    metered_exposure,
-    skin_reflectance,
-)
+from transect.generators.faceworld import reflectance
+from transect.generators.faceworld.reflectance import LUMINANCE, MIRRORED, luminance, skin_reflectance
 from transect.generators.photographs import camera
-from transect.generators.photographs.appearance.faces import (
-    CHEEKS,
-    OUTER_LIPS,
-    Face,
-    blurred,
-    box_of,
-    hairy_region,
-    matted,
-    pixels_of,
-    scene_of,
-)
-from transect.generators.photographs.camera import TO_XYZ
+from transect.generators.photographs.appearance import faces
+from transect.generators.photographs.appearance.faces import OUTER_LIPS, Face, blurred, box_of, pixels_of, scene_of
 from transect.marks.records import EYES
 
-LIGHTEST, DARKEST = 1.0, 10.0
+LIGHTEST, DARKEST, _FEWEST = 1.0, 10.0, 20
 BLOOD: Final = np.array([0.01, -0.24, -0.22])
 """What blood does to the logarithm of the reflectance of skin, as in FaceWorld's skin."""
-_FLUSH: Final = 0.95
-_SHEEN: Final = 0.004
-_REFERENCE, _POWER = 0.45, 0.80
-_KNEE: Final = (6 / 29) ** 3
-_TONES_OF_ITA: Final = (
-    (-30.0, -10.0, 10.0, 25.0, 40.0, 55.0, 65.0, 75.0),
-    (8.1, 7.6, 7.1, 6.6, 5.5, 3.6, 2.5, 1.8),
-)
+_FLUSH, _SHEEN, _REFERENCE, _POWER, _KNEE = 0.95, 0.004, 0.45, 0.80, (6 / 29) ** 3
+_TONES_OF_ITA: Final = ((-30.0, -10.0, 10.0, 25.0, 40.0, 55.0, 65.0, 75.0), (8.1, 7.6, 7.1, 6.6, 5.5, 3.6, 2.5, 1.8))
 """ITA in degrees of the front of the face, and the mean tone of those among 400 rendered faces that have it.
 
 Light varies so much that a far ITA is more often that of bright or dim light than of the lightest or darkest skin.
@@ -49,7 +27,6 @@ Light varies so much that a far ITA is more often that of bright or dim light th
 _ERROR: Final = 2.3
 """Root mean square error of a tone that is read, and three nodes and weights of a normal distribution."""
 _NODES, _SHARES = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0]), np.array([1 / 6, 2 / 3, 1 / 6])
-_FEWEST: Final = 20
 
 
 def living_skin(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
@@ -85,13 +62,13 @@ def remetered(source: float, level: float, metering: int) -> float:
     """Stops that the camera adds when skin of one tone becomes skin of another. metering: 0 held, 1 scene, 2 face."""
     if not metering:
         return 0.0
-    before, after = metered_exposure(np.array([source, level]), np.zeros(2), float(metering - 1))
+    before, after = reflectance.metered_exposure(np.array([source, level]), np.zeros(2), float(metering - 1))
     return float(after - before)
 
 
 def ita(linear: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n"]:
     """Degrees, of linear RGB of the picture from 0 to 1."""
-    xyz = linear @ TO_XYZ.T / TO_XYZ.sum(axis=1)
+    xyz = linear @ camera.TO_XYZ.T / camera.TO_XYZ.sum(axis=1)
     f = np.where(xyz > _KNEE, np.cbrt(xyz), xyz * (841 / 108) + 4 / 29)
     return np.asarray(np.degrees(np.arctan2(116 * f[..., 1] - 66, 200 * (f[..., 1] - f[..., 2]))))
 
@@ -104,7 +81,7 @@ def tone_of(angle: float) -> float:
 def front_of(face: Face) -> Bool[np.ndarray, "h w"]:
     """The surely skin of cheeks and nose; of the whole face where hardly any of that is seen."""
     skin = (face.masks["skin"] > _SURE) & (_weights(face)[0] > _SURE)
-    front = skin & (face.polygon(CHEEKS, *skin.shape) > _SURE)
+    front = skin & (face.polygon(faces.CHEEKS, *skin.shape) > _SURE)
     return front if front.sum() >= _FEWEST else skin
 
 
@@ -117,13 +94,8 @@ def _beside(tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     return np.asarray((luminance(skin_reflectance(np.asarray(tone, dtype=np.float64))) / _REFERENCE) ** _POWER)
 
 
-_SURE: Final = 0.5
-_BLURRED_MOST: Final = 2.5
-_OWN_BLUR: Final = 0.55
-"""Standard deviation in pixels of an edge that is drawn sharp and averaged over pixels."""
-_FILTER_BLUR: Final = 0.85
-"""That of Sobel's filter."""
-_SHARPEST: Final = 0.995
+_SURE, _BLURRED_MOST, _SHARPEST, _OWN_BLUR, _FILTER_BLUR = 0.5, 2.5, 0.995, 0.55, 0.85
+"""The last two: standard deviation in pixels of an edge that is drawn sharp, averaged over pixels, and of Sobel's."""
 
 
 @final
@@ -156,16 +128,10 @@ def camera_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, radiance: float) 
     return Camera(gain, min(float(blur), _BLURRED_MOST), noise)
 
 
-_NEAR_FEATURES: Final = 0.04
-_EDGE: Final = 0.012
-"""Blur of a mask, in distances between the outer corners of the eyes."""
-_LEAST: Final = 4e-3
-_FEW: Final = 1e-3
-_SMOOTH_COLOR: Final = 0.03
-_HIDDEN: Final = 1 / 128
-"""A weight below which a pixel stays as it is."""
-_HAIR: Final = 0.15
-"""Light of hair that lies on skin, over that of the skin around it."""
+_NEAR_FEATURES, _SMOOTH_COLOR, _LEAST, _FEW = 0.04, 0.03, 4e-3, 1e-3
+_EDGE, _HIDDEN, _HAIR = 0.012, 1 / 128, 0.15
+"""Blur of a mask, in distances between the outer corners of the eyes; a weight below which a pixel stays as it is; and
+light of hair that lies on skin, over that of the skin around it."""
 
 
 @final
@@ -206,13 +172,12 @@ def skin_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float | None 
     source, spread = (tone_of(angle), _ERROR) if tone is None else (tone, 0.0)
     scene = scene_of(pixels)
     features = _features(face)[rows, columns]
-    bordered, whole = matted(scene, weight, face.width)
+    bordered, whole = faces.matted(scene, weight, face.width)
     weight, whole = np.where(features, weight, bordered), np.where(features[:, :, None], scene, whole)
     around = _around(whole.mean(axis=2), weight, face.width)
-    hairy, smooth = hairy_region(face)[rows, columns], _SMOOTH_COLOR * face.width
-    shine = _shine(whole, weight, sure, face.width)
-    parts = (whole, around, hairy, shine)
-    return Skin(rows, columns, pixels, weight, lips, scene, *parts, sure, source, spread, angle, smooth)
+    hairy, shine = faces.hairy_region(face)[rows, columns], _shine(whole, weight, sure, face.width)
+    parts = (whole, around, hairy, shine, sure)
+    return Skin(rows, columns, pixels, weight, lips, scene, *parts, source, spread, angle, _SMOOTH_COLOR * face.width)
 
 
 def median_ita(pixels: UInt8[np.ndarray, "h w 3"], sure: Bool[np.ndarray, "h w"]) -> float:
@@ -328,8 +293,7 @@ def _weights(face: Face) -> tuple[Float[np.ndarray, "h w"], Float[np.ndarray, "h
 
 def _features(face: Face) -> Bool[np.ndarray, "h w"]:
     """Eyes and mouth and what is near: they lie on skin, and behind their borders there is no background."""
-    height, width = face.masks["skin"].shape
-    parts = [face.polygon(part, height, width) for part in (*EYES, OUTER_LIPS)]
+    parts = [face.polygon(part, *face.masks["skin"].shape) for part in (*EYES, OUTER_LIPS)]
     return np.asarray(blurred(np.max(parts, axis=0), _NEAR_FEATURES * face.width) > _HIDDEN)
 
 
@@ -342,19 +306,21 @@ def _around(own: Float[np.ndarray, "h w"], weight: Float[np.ndarray, "h w"], wid
     return blurred(weight * upper, deviation) / total
 
 
-_BESIDE_SKIN: Final = 0.05
-"""The share of skin from which hair lies on it: there its mask is right, and light strands are no skin."""
-_SHADES_LEAST: Final = 2e-3
-_LIT: Final = 0.6
-"""Light that a mass of hair returns over that of an even surface of its reflectance."""
-_FLATTER: Final = 0.12
-"""How contrast falls as hair becomes lighter: what shines on dark hair is its surface, which stays as it is."""
-_OPAQUE: Final = 0.88
+_BESIDE_SKIN, _FINE_HAIRS, _ISLAND, _HAIR_SURE = 0.01, 0.03, 0.25, 0.95
+"""The share of skin from which hair lies on it: there its mask is right, and light strands are no skin; over what hair
+thins out at its border, how wide gaps in its mask are that are filled, and what is no gap."""
+_LIT, _FLATTER, _SHADES_LEAST = 0.6, 0.12, 2e-3
+"""Light that a mass of hair returns over that of an even surface of its reflectance; and how contrast falls as hair
+becomes lighter: what shines on dark hair is its surface, which stays as it is."""
+_OPAQUE, _OFF, _REDDEST, _RED, _CLEAR = 0.88, 0.03, 0.65, 0.12, 5.0
+"""What lipstick covers; how far landmarks are off; the share of lips less red than the usual, how much redder than
+skin (logarithm) lips are that are told by it, and how sharply."""
 _LEVELS, _REDS, _BLUES = (0.0, 0.3, 0.5, 0.7, 1.0), (1.4, 1.72, 1.8, 1.66, 1.56), (0.75, 0.62, 0.57, 0.55, 0.53)
 """Levels of hair, and its red and blue over green: as on 160 portraits, golden rather than ash at the end.
 FaceWorld's would be greenish as black becomes brown, and grey as brown becomes blond."""
-_HUE_OF_OWN, _DEEPEST = 0.4, 1.25
-"""How much the hair's own hue stays, and the most by which contrast grows where hair becomes darker."""
+_HUE_OF_OWN, _DYED, _DEEPEST = 0.4, 0.2, 1.25
+"""How much of its own hue lighter hair keeps, by how much darker hair is that keeps twice that, and the most by which
+contrast grows where hair becomes darker."""
 _OWN_HUE, _HUE_KEPT, _SMOOTH_HUE = (0.7, 1.4), 0.5, 0.015
 """Limits of a hue over the usual one, how much strands keep of theirs, and over what it is averaged."""
 _ROOTS, _NEAR_ROOTS, _DARKER_ROOTS = 2.5, 0.06, 0.3
@@ -392,14 +358,15 @@ def light_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Fl
 
 def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hair:
     """The hair of a photograph. tone: of the skin, 1 to 10, by which the light is told."""
-    mask = blurred(face.masks["hair"], max(_EDGE * face.width, 0.6))
-    mask = np.where(mask < _HIDDEN, 0, mask)
-    rows, columns = box_of(mask > 0)
-    scene = scene_of(picture[rows, columns])
-    weight, whole = matted(scene, mask[rows, columns], face.width)
-    skin = blurred(face.masks["skin"], _EDGE * face.width)[rows, columns]
-    beside = skin > _BESIDE_SKIN
-    weight, whole = np.where(beside, mask[rows, columns], weight), np.where(beside[:, :, None], scene, whole)
+    held = _without_islands(face)
+    mask, wide = (blurred(held, max(far * face.width, 0.6)) for far in (_EDGE, _FINE_HAIRS))
+    rows, columns = box_of(np.maximum(mask, wide) > _HIDDEN)
+    scene, mask = scene_of(picture[rows, columns]), mask[rows, columns]
+    weight, whole = faces.matted(scene, wide[rows, columns], face.width)
+    whole += (scene - whole) * weight[:, :, None]  # strands of the border keep their own light
+    beside = blurred(face.masks["skin"], _FINE_HAIRS * face.width)[rows, columns] > _BESIDE_SKIN
+    weight, whole = np.where(beside, mask, weight), np.where(beside[:, :, None], scene, whole)
+    weight = np.where(weight < _HIDDEN, 0, weight)
     sure = face.masks["hair"][rows, columns] > _SURE
     middle = np.median(scene[sure], axis=0) if sure.any() else np.ones(3)
     bright = whole @ LUMINANCE.astype(np.float32) + np.float32(_SHADES_LEAST)
@@ -409,6 +376,16 @@ def hair_of(picture: UInt8[np.ndarray, "h w 3"], face: Face, tone: float) -> Hai
     roots = np.clip(_ROOTS * blurred(face.masks["skin"], _NEAR_ROOTS * face.width)[rows, columns], 0, 1)
     light = float(light_of(picture, face, tone) @ LUMINANCE)
     return Hair(rows, columns, weight, whole, contrast.astype(np.float32), hue.astype(np.float32), roots, middle, light)
+
+
+def _without_islands(face: Face) -> Float[np.ndarray, "h w"]:
+    """The mask of hair without its small gaps, such as bright strands, but for sure skin."""
+    from scipy.ndimage import label
+
+    hair = face.masks["hair"]
+    gaps = label(hair < _HAIR_SURE)[0]
+    small = (np.bincount(gaps.ravel()) < (_ISLAND * face.width) ** 2)[gaps] & (gaps > 0)
+    return np.where(small, np.maximum(1 - np.clip(2 * face.masks["skin"] - 1, 0, 1), hair), hair)
 
 
 def colored_hair(
@@ -422,7 +399,10 @@ def colored_hair(
     own = np.clip(hair.hue, *_OWN_HUE) ** np.float32(_HUE_KEPT)
     wanted = np.exp(light)[:, :, None] * own * color.astype(np.float32)
     added = (wanted - hair.whole) * hair.weight[:, :, None] * np.float32(2.0**stops)
-    shown = pixels_of(scene_of(pixels) + added)
+    scene = scene_of(pixels)
+    # What is darker than the hair around it becomes no darker than hair of its own light would.
+    own = scene * np.minimum(wanted / np.maximum(hair.whole, np.float32(_SHADES_LEAST)), 1)
+    shown = pixels_of(np.maximum(scene + added, own))
     shown[hair.weight == 0] = pixels[hair.weight == 0]
     return shown
 
@@ -430,10 +410,11 @@ def colored_hair(
 def color_of(hair: Hair, level: float) -> Float[np.ndarray, " 3"]:
     """The median scene light of the hair once it is black (0) over brown to blond (1); at its own level, as light."""
     zero, levels = np.zeros(2), np.array([level, read_hair(hair)])
-    wanted, read = luminance(hair_reflectance(levels, zero, zero))
+    wanted, read = luminance(reflectance.hair_reflectance(levels, zero, zero))
     shown, usual = np.stack([np.interp(levels, _LEVELS, part) for part in (_REDS, (1.0,) * 5, _BLUES)], axis=1)
-    own = np.clip(hair.middle / hair.middle[1] / usual, *_OWN_HUE)
-    shown = shown * own**_HUE_OF_OWN
+    darker = float(np.clip((levels[1] - level) / _DYED, 0, 1))
+    own = np.clip(hair.middle / hair.middle[1] / usual, _OWN_HUE[0], _OWN_HUE[1] + 0.4 * darker)
+    shown = shown * own ** (_HUE_OF_OWN * (1 + darker))
     return np.asarray(shown / luminance(shown) * luminance(hair.middle) * wanted / read)
 
 
@@ -441,7 +422,7 @@ def read_hair(hair: Hair) -> float:
     """The level, 0 to 1, whose luminance the hair has."""
     levels = np.linspace(0, 1, 101)
     zero = np.zeros(len(levels))
-    shown = hair_reflectance(levels, zero, zero) @ LUMINANCE
+    shown = reflectance.hair_reflectance(levels, zero, zero) @ LUMINANCE
     return float(np.interp(hair.middle @ LUMINANCE / hair.light / _LIT, shown, levels))
 
 
@@ -450,9 +431,7 @@ def own_hair(picture: UInt8[np.ndarray, "h w 3"], face: Face) -> float:
     return read_hair(hair_of(picture, face, own_tone(picture, face)))
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Lips:
+class Lips(NamedTuple):
     """The lips of one photograph: rows and columns that hold them, and the share of each pixel there that is lips."""
 
     rows: slice
@@ -460,10 +439,25 @@ class Lips:
     weight: Float[np.ndarray, "h w"]
 
 
-def lips_of(face: Face) -> Lips:
-    """The lips of a face, with soft edges."""
-    weight = blurred(face.lips(), max(_EDGE * face.width, 0.6)) * (1 - face.inner_mouth())
-    weight[weight < _HIDDEN] = 0
+def lips_of(picture: UInt8[np.ndarray, "h w 3"], face: Face) -> Lips:
+    """The lips of a face, with soft edges: told by their red in and near the outline of the landmarks, with gloss."""
+    import cv2
+
+    width, outline = face.width, face.lips()
+    near, far = (blurred(face.polygon(OUTER_LIPS, *outline.shape), share * width) for share in (_OFF, 0.12))
+    scene = blurred(scene_of(picture), _EDGE * width) + np.float32(_LEAST)
+    red, weight = np.log(scene[..., 0] / scene[..., 1]), blurred(outline, max(_EDGE * width, 0.6))
+    inside, beside = outline > _SURE, (face.masks["skin"] > _SURE) & (near < 0.1) & (far > 0.02)
+    if inside.any() and beside.any():
+        redder = red - np.median(red[beside])
+        redder -= blurred(redder * beside, 0.12 * width) / blurred(beside + np.float32(_FEW), 0.12 * width)
+        apart = np.quantile(redder[inside], _REDDEST)
+        odds = near / np.maximum(1 - near, _FEW) * np.exp(_CLEAR * np.clip(redder / max(apart, _LEAST) - 0.5, -2, 2))
+        shape, share = np.ones((max(1, round(0.045 * width)),) * 2, np.uint8), (odds / (1 + odds)).astype(np.float32)
+        share = cv2.morphologyEx(cv2.morphologyEx(share, cv2.MORPH_CLOSE, shape), cv2.MORPH_OPEN, shape)
+        share = blurred(share, 0.5 * _EDGE * width) * (near > _HIDDEN)
+        weight = weight + (share - weight) * np.clip(apart / _RED - 0.5, 0, 1)
+    weight = (np.where(weight < _HIDDEN, 0, weight) * (1 - face.inner_mouth())).astype(np.float32)
     rows, columns = box_of(weight > 0)
     return Lips(rows, columns, weight[rows, columns])
 

@@ -16,10 +16,8 @@ from transect.generators.photographs import camera
 from transect.marks import Marks
 from transect.marks.records import EYES, SEVERAL
 
-_BRIGHTEST: Final = 6.0
-"""The scene light that becomes white in eight bits."""
-_STEPS: Final = 16_384
-_ROUNDS, _LONGEST = 20, 1.8
+_BRIGHTEST, _STEPS, _ROUNDS, _LONGEST = 6.0, 16_384, 20, 1.8
+"""The scene light that becomes white in eight bits, and how it is read."""
 
 
 def scene_of(pixels: UInt8[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape 3"]:
@@ -93,30 +91,26 @@ VAGUE_HAIR: Final = "photographs on which the outline of the hair is in doubt"
 _HAIR_DOUBT: Final = 0.95
 NO_HAIR_ABOVE: Final = "photographs without hair above the forehead, from which a fringe could fall"
 FRINGED: Final = "photographs of people whose hair covers the forehead already"
+SHORT_HAIR: Final = "photographs of people whose hair is too short to fall to the brows"
 CURLY: Final = "photographs of people whose hair is coily or curly, from which no straight fringe falls"
-_ABOVE, _FRINGED, _STRAIGHT = 0.5, 0.5, 0.6
+_FOREHEAD, _STRAIGHT = (0.3, 0.82), 0.6
+"""How high bare foreheads are from which fringes fall, in distances of the eyes' outer corners, about 90 mm."""
+_LONG: Final = 2.0
+"""The least area of the hair over that of the bare forehead between the eyes' outer corners."""
 HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
-_BESIDE: Final = 0.7
+_BESIDE: Final = 1.8
 _WORN_SHARE: Final = 0.002
-_INNER_LIPS: Final = slice(60, 68)
-OUTER_LIPS: Final = slice(48, 60)
-_FINE: Final = 4
+OUTER_LIPS, _INNER_LIPS, _FINE, _INSIDE, _SURE = slice(48, 60), slice(60, 68), 4, 0.95, 0.5
 _NARROW, _WIDE = 0.1, 2.5
 """Pixels of a blur that does nothing, and of one from which on every second pixel is enough, and so on."""
-_INSIDE: Final = 0.95
-_SURE: Final = 0.5
 _DOUBT, _SHARP = 0.1, 0.1
 """Likelihoods in doubt, and the share of the mask that may be so in a mask with sharp borders."""
 _SETTLED, _SMOOTH = (0.35, 0.65), 0.03
-_FEWEST_OF_LIPS: Final = 4
-_JAW: Final = slice(3, 14)
+_FEWEST_OF_LIPS, _JAW = 4, slice(3, 14)
 CHEEKS: Final = np.array([3, 41, 31, 35, 46, 13])
-_FEWEST = 20
-"""Pixels from which a median color is taken."""
-_EDGE: Final = (0.012, 0.6)
-"""Blur of an edge in distances between the outer corners of the eyes, and at least in pixels."""
-_NEARBY, _FEW = 0.06, 1e-3
-_LEAST: Final = 4e-3
+_EDGE, _FEWEST = (0.012, 0.6), 20
+"""Blur of an edge in distances of the eyes' outer corners, and at least in pixels; pixels that make a median color."""
+_NEARBY, _FEW, _LEAST = 0.06, 1e-3, 4e-3
 
 
 @final
@@ -146,8 +140,7 @@ class Face:
         """The share of each pixel that lies between the lids."""
         if (seen := self.masks.get("eyes")) is not None:
             return seen
-        height, width = self.masks["skin"].shape
-        return np.asarray(np.maximum(*(self.polygon(part, height, width) for part in EYES)))
+        return np.asarray(np.maximum(*(self.polygon(part, *self.masks["skin"].shape) for part in EYES)))
 
     def lips(self) -> Float[np.ndarray, "h w"]:
         """The share of each pixel that is lips, without what is between them."""
@@ -384,15 +377,15 @@ def _unsuited_hair(face: Face, names: Sequence[str]) -> str:
     """Why the hair does not suit a fringe or a hat; "" where it does."""
     from transect.engines.one_thread import one_thread_per_operation
     from transect.generators.fitted_heads import head_of
-    from transect.generators.photographs.appearance.worn import hair_beside, hair_over_forehead
+    from transect.generators.photographs.appearance.fringe import bare_forehead, hair_above
+    from transect.generators.photographs.appearance.worn import hair_beside
 
     with one_thread_per_operation():
-        head = head_of(face.points)
-        if "bangs" in names:
-            above, forehead = hair_over_forehead(head, face)
-            if above < _ABOVE or forehead > _FRINGED:
-                return NO_HAIR_ABOVE if above < _ABOVE else FRINGED
-        return HAIR_BESIDE if "hat" in names and hair_beside(head, face) > _BESIDE else ""
+        if "bangs" in names and not _FOREHEAD[0] < (high := bare_forehead(face)) < _FOREHEAD[1]:
+            return FRINGED if high <= _FOREHEAD[0] else NO_HAIR_ABOVE
+        if "bangs" in names and (face.masks["hair"].sum() < _LONG * high * face.width**2 or hair_above(face) is None):
+            return SHORT_HAIR
+        return HAIR_BESIDE if "hat" in names and hair_beside(head_of(face.points), face) > _BESIDE else ""
 
 
 def is_curly(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> bool:
@@ -457,9 +450,7 @@ def box_of(mask: Bool[np.ndarray, "h w"]) -> tuple[slice, slice]:
     return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
 
 
-_BROWS: Final = (slice(17, 22), slice(22, 27))
-_HALF, _SOFT = 0.075, 0.02
-_LASHES: Final = 0.02
+_BROWS, _HALF, _SOFT, _LASHES, _LAYERS_HIDDEN = (slice(17, 22), slice(22, 27)), 0.075, 0.02, 0.02, 1 / 256
 """Half the height of a brow's band, its soft edge and half the width of lashes, in distances of the outer corners."""
 
 
@@ -483,9 +474,6 @@ def _along(face: Face, lines: tuple[slice, ...], thick: float, closed: bool) -> 
     return np.asarray(cv2.resize(fine.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA))
 
 
-_LAYERS_HIDDEN: Final = 1 / 256
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Layer:
@@ -500,6 +488,12 @@ class Layer:
     def touched(self) -> Bool[np.ndarray, "h w"]:
         """The pixels that it changes."""
         return np.asarray(((self.passed < 1) | (self.added > 0)).any(axis=2))
+
+    def without_color(self) -> Layer:
+        """The same, as a black-and-white photograph shows it."""
+        parts = (self.passed, self.added, self.noise)
+        grey = (np.repeat((part @ LUMINANCE.astype(np.float32))[..., None], 3, axis=2) for part in parts)
+        return Layer(self.rows, self.columns, *grey)
 
 
 def laid(pixels: UInt8[np.ndarray, "h w 3"], layer: Layer, gain: float = 1.0) -> UInt8[np.ndarray, "_ _ 3"]:

@@ -7,47 +7,15 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
 from transect.errors import BadInput
 from transect.generators.faceworld.reflectance import LUMINANCE, skin_reflectance
-from transect.generators.photographs.appearance.colors import (
-    DARKEST,
-    LIGHTEST,
-    Camera,
-    Hair,
-    Lips,
-    Skin,
-    camera_of,
-    color_of,
-    colored_hair,
-    hair_of,
-    light_of,
-    lips_of,
-    median_ita,
-    own_hair,
-    own_tone,
-    painted_lips,
-    read_hair,
-    remetered,
-    skin_of,
-    toned_skin,
-)
-from transect.generators.photographs.appearance.faces import (
-    CURLY,
-    Face,
-    Layer,
-    face_of,
-    is_curly,
-    laid,
-    pixels_of,
-    scene_of,
-    unsuited,
-)
+from transect.generators.photographs.appearance import colors, faces
 from transect.generators.photographs.attributes import LIMITS, NEUTRAL, Edits
 from transect.generators.photographs.camera import recompressed
 from transect.generators.photographs.subjects import COLORLESS, Subjects, corner, is_grey, squared
@@ -58,13 +26,10 @@ if TYPE_CHECKING:
     from transect.generators.fitted_heads import Head
     from transect.generators.photographs.appearance.worn import Stage
 
-
 _WORN = ("beard_shadow", "face_mask", "glasses", "bangs", "hat")
-_STUBBLE = 0.15
-"""The color of stubble where no hair is seen."""
-_PALE = 0.45
-"""The reflectance of what is pale among what is worn."""
-VERSION = 5
+_STUBBLE, _PALE = 0.15, 0.45
+"""The color of stubble where no hair is seen, and the reflectance of what is pale among what is worn."""
+VERSION = 6
 """Another compositing makes other pictures: raised whenever a pixel changes."""
 
 
@@ -75,26 +40,26 @@ class Sitting:
     """
 
     def __init__(
-        self, picture: UInt8[np.ndarray, "h w 3"], face: Face, key: int = 0, known: float | None = None,
+        self, picture: UInt8[np.ndarray, "h w 3"], face: faces.Face, key: int = 0, known: float | None = None,
         tables: Mapping[int, Sequence[int]] | None = None,
     ) -> None:  # fmt: skip
         self.picture, self.face, self.key, self.known, self.tables = picture, face, key, known, tables
-        self._drawn: dict[tuple[str, float, float], Layer] = {}
+        self._drawn: dict[tuple[str, float, float], faces.Layer] = {}
 
     @functools.cached_property
-    def skin(self) -> Skin:
+    def skin(self) -> colors.Skin:
         """The skin, taken apart."""
-        return skin_of(self.picture, self.face, self.known)
+        return colors.skin_of(self.picture, self.face, self.known)
 
     @functools.cached_property
-    def hair(self) -> Hair:
+    def hair(self) -> colors.Hair:
         """The hair, taken apart."""
-        return hair_of(self.picture, self.face, self.skin.tone)
+        return colors.hair_of(self.picture, self.face, self.skin.tone)
 
     @functools.cached_property
     def hair_level(self) -> float:
         """The color of the hair from black (0) to blond (1), by its luminance."""
-        return read_hair(self.hair) if (self.face.masks["hair"] > 0).any() else _STUBBLE
+        return colors.read_hair(self.hair) if (self.face.masks["hair"] > 0).any() else _STUBBLE
 
     def own(self, name: str) -> float:
         """The tone of the skin, or the color of the hair."""
@@ -103,12 +68,12 @@ class Sitting:
     @functools.cached_property
     def light(self) -> Float[np.ndarray, " 3"]:
         """Scene light of a white surface in the light of the face."""
-        return light_of(self.picture, self.face, self.skin.tone)
+        return colors.light_of(self.picture, self.face, self.skin.tone)
 
     @functools.cached_property
-    def lips(self) -> Lips:
+    def lips(self) -> colors.Lips:
         """Where the lips are."""
-        return lips_of(self.face)
+        return colors.lips_of(self.picture, self.face)
 
     @functools.cached_property
     def head(self) -> Head:
@@ -128,11 +93,11 @@ class Sitting:
         return Stage(self.head, self.face, self.key)
 
     @functools.cached_property
-    def camera(self) -> Camera:
+    def camera(self) -> colors.Camera:
         """The camera that took the photograph; what is pale is no lighter on it than its lightest parts."""
         radiance, tone = self.stage.radiance(self.skin.tone), self.skin.tone
-        found = camera_of(self.picture, self.face, radiance)
-        lightest = float(np.quantile(scene_of(self.picture[::4, ::4]) @ LUMINANCE, 0.995))
+        found = colors.camera_of(self.picture, self.face, radiance)
+        lightest = float(np.quantile(faces.scene_of(self.picture[::4, ::4]) @ LUMINANCE, 0.995))
         pale = _PALE / float(skin_reflectance(np.array([tone]))[0] @ LUMINANCE) * radiance
         return replace(found, gain=min(found.gain, lightest / pale))
 
@@ -143,69 +108,66 @@ class Sitting:
 
         return background_of(self.face, self.picture)
 
-    def worn(self, name: str, level: float, color: float = NEUTRAL["hair_color"]) -> Layer:
+    def worn(self, name: str, level: float, color: float = NEUTRAL["hair_color"]) -> faces.Layer:
         """What lies before the photograph at that level of one of _WORN; it is drawn once. color: that of a fringe."""
         from transect.engines.one_thread import one_thread_per_operation
 
         if (name, level, color) not in self._drawn:
             with one_thread_per_operation():
-                self._drawn[name, level, color] = self._draw(name, level, color)
+                layer = self._draw(name, level, color)
+                self._drawn[name, level, color] = layer.without_color() if is_grey(self.picture) else layer
         return self._drawn[name, level, color]
 
-    def _draw(self, name: str, level: float, color: float) -> Layer:
+    def _draw(self, name: str, level: float, color: float) -> faces.Layer:
         from transect.generators.photographs.appearance import worn
+        from transect.generators.photographs.appearance.fringe import fringe_of
         from transect.generators.photographs.appearance.stubble import stubble_of
 
-        if name == "beard_shadow":
-            parts = (self.picture, self.face, self.hair, camera_of(self.picture, self.face, 1.0))
-            return stubble_of(*parts, self.key, level, self.hair_level)
+        if name in ("beard_shadow", "bangs"):
+            taken = colors.camera_of(self.picture, self.face, 1.0)
+            if name == "beard_shadow":
+                return stubble_of(self.picture, self.face, self.hair, taken, self.key, level, self.hair_level)
+            dyed = colors.color_of(self.hair, color) if color != NEUTRAL["hair_color"] else None
+            return fringe_of(self.face, self.picture, taken, self.key, level, dyed)
         place = (self.stage, self.camera)
         if name == "glasses":
             return worn.glasses_of(*place, int(level))
         if name == "face_mask":
             return worn.face_mask_of(*place)
-        if name == "hat":
-            return worn.hat_of(*place, worn.HATS_WORN[int(level) - 1], self.background)
-        if name == "bangs":
-            dyed = color != NEUTRAL["hair_color"]
-            own = None if dyed else worn.hair_above(self.face, self.picture)
-            shown = color_of(self.hair, color) if dyed else self.hair.middle if own is None else own
-            return worn.fringe_of(*place, level, shown, color if dyed else self.hair_level)
-        raise AssertionError(name)
+        return worn.hat_of(*place, worn.HATS_WORN[int(level) - 1], self.background)
 
     def dressed(self, edits: Edits) -> UInt8[np.ndarray, "h w 3"]:
         """The photograph with what these edits composite; itself, not a copy, where that is nothing."""
         picture, stops = self.picture, self.stops(edits)
         if edits.skin_tone != NEUTRAL["skin_tone"]:
-            picture = pixels_of(scene_of(picture) * np.float32(2.0**stops)) if stops else picture.copy()
-            picture[self.skin.rows, self.skin.columns] = toned_skin(self.skin, edits.skin_tone, stops)
+            picture = faces.pixels_of(faces.scene_of(picture) * np.float32(2.0**stops)) if stops else picture.copy()
+            picture[self.skin.rows, self.skin.columns] = colors.toned_skin(self.skin, edits.skin_tone, stops)
         if edits.hair_color != NEUTRAL["hair_color"]:
             # Hair was told from the photograph as it is, so that its border is that with the skin that was there.
             hair = self.hair
             part = picture[hair.rows, hair.columns]
-            picture = _put(picture, hair, colored_hair(hair, part, edits.hair_color, stops))
+            picture = _put(picture, hair, colors.colored_hair(hair, part, edits.hair_color, stops))
         if edits.lipstick:
             lips, tone = self.lips, edits.skin_tone or self.skin.tone
             part, light = picture[lips.rows, lips.columns], self.light * 2.0**stops
-            picture = _put(picture, lips, painted_lips(part, lips, edits.lipstick, tone, light))
+            picture = _put(picture, lips, colors.painted_lips(part, lips, edits.lipstick, tone, light))
         drawn = np.zeros(picture.shape[:2], dtype=np.bool_)
         for layer in self._layers(edits):
             part = picture[layer.rows, layer.columns]
-            picture = _put(picture, layer, laid(part, layer, 2.0**stops))
+            picture = _put(picture, layer, faces.laid(part, layer, 2.0**stops))
             drawn[layer.rows, layer.columns] |= layer.touched()
         return recompressed(picture, drawn, self.tables) if self.tables and drawn.any() else picture
 
-    def _layers(self, edits: Edits) -> list[Layer]:
+    def _layers(self, edits: Edits) -> list[faces.Layer]:
         """What is worn, from back to front."""
-        levels = {name: level for name in _WORN if (level := getattr(edits, name))}
-        colors = {"bangs": edits.hair_color}
-        return [self.worn(name, level, colors.get(name, NEUTRAL["hair_color"])) for name, level in levels.items()]
+        dyed = dict.fromkeys(_WORN, NEUTRAL["hair_color"]) | {"bangs": edits.hair_color}
+        return [self.worn(name, level, dyed[name]) for name in _WORN if (level := getattr(edits, name))]
 
     def stops(self, edits: Edits) -> float:
         """Stops that the camera adds for skin of the tone that is set; 0 where its exposure is held."""
         if edits.skin_tone == NEUTRAL["skin_tone"]:
             return 0.0
-        return remetered(self.skin.tone, edits.skin_tone, int(edits.metering))
+        return colors.remetered(self.skin.tone, edits.skin_tone, int(edits.metering))
 
     def changed(self, edits: Edits) -> Bool[np.ndarray, "h w"]:
         """The pixels that these edits may change."""
@@ -224,29 +186,25 @@ class Sitting:
     def ita(self, edits: Edits) -> float:
         """ITA in degrees of the median color of the skin that is shown; NaN without skin."""
         skin = self.skin
-        return median_ita(self.dressed(edits)[skin.rows, skin.columns], skin.sure)
+        return colors.median_ita(self.dressed(edits)[skin.rows, skin.columns], skin.sure)
 
 
 def _put(
-    picture: UInt8[np.ndarray, "h w 3"], place: Hair | Lips | Layer, part: UInt8[np.ndarray, "_ _ 3"]
+    picture: UInt8[np.ndarray, "h w 3"], at: colors.Hair | colors.Lips | faces.Layer, part: UInt8[np.ndarray, "_ _ 3"]
 ) -> UInt8[np.ndarray, "h w 3"]:
     shown = picture.copy()
-    shown[place.rows, place.columns] = part
+    shown[at.rows, at.columns] = part
     return shown
 
 
 DEFAULT: Final = "network"
 _APART: Final = "{}: expected levels at most {:g} apart, got {:g} apart: {}; choose levels nearer to each other"
 _FAR: Final = "{}: expected a {} near its own, got {:g} of a photograph of {:.2g}: {}; choose a nearer level"
-_ROUNDING: Final = 1e-6
-_KEPT: Final = 32
-"""Photographs whose parts are kept in memory."""
-_LOOKED_AT: Final = 48
-"""Photographs by which the sizes of masks are stated, the first of those that have a face."""
-_TINTED: Final = frozenset({"skin_tone", "hair_color"})
-"""Edits that need to know a photograph's colors."""
-_GROUPS: Final = 6
-"""The most values of a label by whose groups photographs that are left out are counted."""
+_KEPT, _LOOKED_AT, _GROUPS, _ROUNDING = 32, 48, 6, 1e-6
+"""Photographs whose parts are kept in memory, the first of those with a face by which sizes of masks are stated, the
+most values of a label by whose groups photographs that are left out are counted, and an error of levels."""
+_TINTED: Final = frozenset({"skin_tone", "hair_color", "lipstick"})
+"""Edits that need a photograph's colors."""
 
 
 @final
@@ -257,12 +215,9 @@ class Sitters:
     """
 
     def __init__(
-        self,
-        subjects: Subjects,
-        marks: str | Finder = DEFAULT,
-        steps: Mapping[str, float] | None = None,
+        self, subjects: Subjects, marks: str | Finder = DEFAULT, steps: Mapping[str, float] | None = None,
         levels: Mapping[str, Sequence[float]] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.subjects, self._marks, self.levels = subjects, marks, dict(levels or {})
         self.steps = {name: limit.usual for name, limit in LIMITS.items()} | dict(steps or {})
         self.sitting = functools.lru_cache(maxsize=_KEPT)(self._seated)
@@ -300,13 +255,13 @@ class Sitters:
                 raise BadInput(_FAR.format(file, name, level, own, self._limit(name)))
         return sitting.dressed(edits)
 
-    def face(self, subject: int) -> Face | str:
+    def face(self, subject: int) -> faces.Face | str:
         """The face on a photograph, or why there is none that can be used."""
         picture, size = self.subjects.picture(subject), self.subjects.labelled.image_size
         rows = self.subjects.rows[subject : subject + 1]
         marks = self.finder.find(squared(picture, size)[None], rows)
         height, width = picture.shape[:2]
-        return face_of(marks, self.finder.threshold, picture, *corner(height, width, size))
+        return faces.face_of(marks, self.finder.threshold, picture, *corner(height, width, size))
 
     def _seated(self, subject: int) -> Sitting:
         """The photograph with its face. Raises BadInput where there is none that can be used."""
@@ -332,10 +287,10 @@ class Sitters:
         picture = self.subjects.picture(subject)
         if not _TINTED.isdisjoint(names) and is_grey(picture):
             return COLORLESS
-        why = unsuited(face, names) or (CURLY if "bangs" in names and is_curly(face, picture) else "")
+        why = faces.unsuited(face, names) or (faces.CURLY if "bangs" in names and faces.is_curly(face, picture) else "")
         if why:
             return why
-        for name, read in (("skin_tone", own_tone), ("hair_color", own_hair)):
+        for name, read in (("skin_tone", colors.own_tone), ("hair_color", colors.own_hair)):
             if name in names and (levels := self.levels.get(name)):
                 own = read(picture, face)
                 if max(abs(level - own) for level in levels) > self.steps[name]:
@@ -350,26 +305,17 @@ class Sitters:
     def statement(self, names: Sequence[str]) -> str:
         """How what is composited under these names was placed, how large it is, and how it was checked."""
         if tuple(names) not in self._statements:
-            looks = [
-                _look(self._seated(one), names, self.steps["skin_tone"])
-                for one in range(min(len(self.subjects), _LOOKED_AT))
-            ]
+            some, steps = range(min(len(self.subjects), _LOOKED_AT)), self.steps["skin_tone"]
+            looks = [_look(self._seated(one), names, steps) for one in some]
             source = self.finder.describe().get("name", "a finder")
             said = [f"Composited on the face, by marks of {source}, and no photograph of it:"]
+            said += [_said(name, looks) for name in names]
             limits = [self._limit(name) for name in LIMITS if name in names]
-            self._statements[tuple(names)] = " ".join(
-                [
-                    *said,
-                    *(_said(name, looks) for name in names),
-                    *(f"{limit[0].upper()}{limit[1:]}." for limit in limits),
-                ]
-            )
+            self._statements[tuple(names)] = " ".join([*said, *(f"{text[0].upper()}{text[1:]}." for text in limits)])
         return self._statements[tuple(names)]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(NamedTuple):
     """What a statement says of one photograph: masks' shares, ITA as it is, lighter and darker, the head's error."""
 
     shares: Mapping[str, float]
@@ -381,7 +327,7 @@ def _look(sitting: Sitting, names: Sequence[str], steps: float) -> _Look:
     shares = {name: float(sitting.changed(Edits(**{name: _PROBES[name]})).mean()) for name in names}
     ita = (math.nan,) * 3
     if "skin_tone" in names:
-        ends = np.clip([sitting.skin.tone - steps, sitting.skin.tone + steps], LIGHTEST, DARKEST).tolist()
+        ends = np.clip([sitting.skin.tone - steps, sitting.skin.tone + steps], colors.LIGHTEST, colors.DARKEST).tolist()
         light, dark = (sitting.ita(Edits(skin_tone=tone, metering=1.0)) for tone in ends)
         ita = (sitting.skin.ita, light, dark)
     return _Look(shares, ita, sitting.head.error if set(_WORN) & set(names) else math.nan)
@@ -401,7 +347,7 @@ def _checked(name: str, looks: Sequence[_Look]) -> str:
             f"ITA of the skin is read back: median {before:.0f} degrees before, {light:.0f} at the lightest tone that"
             f" is allowed and {dark:.0f} at the darkest, with the scene metered"
         )
-    if name in _WORN:
+    if name in {"face_mask", "glasses", "hat"}:
         errors = [look.error for look in looks]
         return (
             f"placed by a head whose landmarks lie {np.median(errors):.1%} of the eyes' distance from the face's"

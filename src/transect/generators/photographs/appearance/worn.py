@@ -1,4 +1,4 @@
-"""What is put on a photograph's face: a head of FaceWorld is fitted to it and wears glasses, a hat, a mask or bangs."""
+"""What is put on a photograph's face: a head of FaceWorld is fitted to it and wears glasses, a hat or a mask."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Int32, UInt8
 
-from transect.generators.faceworld.attributes import GLASSES, HAIR_STYLES, HATS, IDENTITY
+from transect.generators.faceworld.attributes import GLASSES, HATS, IDENTITY
 from transect.generators.faceworld.mesh import shading, worn
-from transect.generators.faceworld.mesh.asset import asset, vertices_of
+from transect.generators.faceworld.mesh.asset import asset
 from transect.generators.faceworld.mesh.complexion import ambient_of, key_of
 from transect.generators.faceworld.mesh.drawing import Drawing, draw, samples_of, shadow_of
 from transect.generators.faceworld.mesh.kernels import find_normals
 from transect.generators.faceworld.mesh.shape import Values, face_vertices, pose_of, rest_shape
 from transect.generators.faceworld.reflectance import LUMINANCE, skin_reflectance
-from transect.generators.fitted_heads import SIZE, Head, rest_landmarks
+from transect.generators.fitted_heads import SIZE, Head
 from transect.generators.photographs.appearance.colors import Camera, front_of
 from transect.generators.photographs.appearance.faces import Face, Layer, blurred, layer_of, scene_of
 
@@ -51,12 +51,11 @@ _MOST_LOOKED_AT: Final = 600
 @functools.lru_cache(maxsize=256)
 def _reached(azimuth: int, elevation: int) -> Float[np.ndarray, " v"]:
     """The share of a lamp's light from there, in tens of degrees, that reaches each vertex of the mean head."""
-    held = asset()
-    towards = _direction(10.0 * azimuth, 10.0 * elevation)
+    held, towards = asset(), _direction(10.0 * azimuth, 10.0 * elevation)
     across = np.cross([0.0, 1.0, 0.0], towards)
-    axes = np.stack([across / np.linalg.norm(across), np.zeros(3), towards])
-    axes[1] = np.cross(towards, axes[0])
-    return shadow_of(held.mean, held.faces[held.parts == shading.SKIN], axes.astype(np.float32))
+    across /= np.linalg.norm(across)
+    axes = np.stack([across, np.cross(towards, across), towards]).astype(np.float32)
+    return shadow_of(held.mean, held.faces[held.parts == shading.SKIN], axes)
 
 
 def _direction(azimuth: float, elevation: float) -> Float[np.ndarray, " 3"]:
@@ -77,10 +76,8 @@ def _light(
     for elevation in _ELEVATIONS:
         for azimuth in _AZIMUTHS:
             towards = _direction(float(azimuth), float(elevation))
-            own = rotation.T @ towards
-            reached = _reached(
-                round(np.degrees(np.arctan2(own[0], own[2])) / 10), round(np.degrees(np.arcsin(own[1])) / 10)
-            )
+            x, y, z = rotation.T @ towards
+            reached = _reached(*(round(np.degrees(angle) / 10) for angle in (np.arctan2(x, z), np.arcsin(y))))
             key = key_of(towards, normals) @ LUMINANCE * (0.35 + 0.65 * sky) * reached[vertices]
             for share in (0.0, 0.25, 0.5, 1.0):
                 shown = bare + key + share * (filled - bare)
@@ -95,16 +92,9 @@ def _light(
 _COARSER: Final = 0.4
 HATS_WORN: Final = tuple(HATS.index(name) for name in ("cap", "beanie", "headscarf"))
 """The hats that photographs are given, as FaceWorld's levels: those that hold the hair close to the head."""
-_LARGEST, _SMALLEST = 1024, 72
+_LARGEST, _SMALLEST, _MIDDLE = 1024, 72, 5.0
 _APART: Final = 0.03
 """Radiance by which dark and light skin must differ for what lies on them to be told from it."""
-
-
-class Pair(NamedTuple):
-    """A person with the darkest skin before black, and with the lightest before white."""
-
-    dark: Drawing
-    light: Drawing
 
 
 class Matte(NamedTuple):
@@ -118,6 +108,13 @@ class Matte(NamedTuple):
         """That share of it."""
         part = np.asarray(share, dtype=np.float32)[..., None]
         return Matte(1 - (1 - self.passed) * part, self.added * part, self.covers)
+
+    def taken(self, x: Float[np.ndarray, "_ _"], y: Float[np.ndarray, "_ _"]) -> Matte:
+        """It with what lies at those places, and nothing beyond."""
+        parts = (np.ascontiguousarray(of, dtype=np.float32) for of in (1 - self.passed, self.added, self.covers))
+        places = x.astype(np.float32), y.astype(np.float32)
+        hidden, added, covers = (np.asarray(cv2.remap(part, *places, cv2.INTER_LINEAR)) for part in parts)
+        return Matte(1 - hidden, added, covers > 0.5)
 
 
 @final
@@ -137,7 +134,7 @@ class Stage:
         self.matrix = head.onto(self.points)
 
     @functools.cached_property
-    def bare(self) -> Pair:
+    def bare(self) -> tuple[Drawing, Drawing]:
         """The head that wears nothing."""
         return self.pair()
 
@@ -147,24 +144,22 @@ class Stage:
         values = {**values, "face_mask": changed.get("face_mask", 0.0)}
         return draw(values, colors, self.key, np.full((self.size, self.size, 3), light, np.float32))
 
-    def pair(self, **changed: float) -> Pair:
-        """With the darkest and the lightest skin."""
-        return Pair(self.drawn(0.0, **changed, skin_tone=10.0), self.drawn(1.0, **changed, skin_tone=1.0))
+    def pair(self, **changed: float) -> tuple[Drawing, Drawing]:
+        """With the darkest skin before black, and with the lightest before white."""
+        return (self.drawn(0.0, **changed, skin_tone=10.0), self.drawn(1.0, **changed, skin_tone=1.0))
 
     def matte(self, *covering: int, **changed: float) -> Matte:
         """What these attributes put before the bare head. covering: labels of what lets no light pass."""
-        bare, worn_ = self.bare, self.pair(**changed)
-        apart = bare.light.radiance - bare.dark.radiance
-        told = apart > _APART
-        passed = (worn_.light.radiance - worn_.dark.radiance) / np.where(told, apart, 1)
-        ratio = worn_.light.radiance / np.maximum(bare.light.radiance, 1e-4)
-        passed = np.clip(np.where(told, passed, ratio), 0, 1)
-        covers = np.isin(worn_.dark.label, covering)
-        if worn_.dark.lens.any():  # eyes are no skin: before them a lens is as before the skin around them
-            lens, skin = worn_.dark.lens, told.all(axis=2)
+        (bare, light), (dark, lit_) = self.bare, self.pair(**changed)
+        told = (apart := light.radiance - bare.radiance) > _APART
+        passed = (lit_.radiance - dark.radiance) / np.where(told, apart, 1)
+        passed = np.clip(np.where(told, passed, lit_.radiance / np.maximum(light.radiance, 1e-4)), 0, 1)
+        covers = np.isin(dark.label, covering)
+        if dark.lens.any():  # eyes are no skin: before them a lens is as before the skin around them
+            lens, skin = dark.lens, told.all(axis=2)
             passed[lens & ~skin] = np.median(passed[lens & skin], axis=0) if (lens & skin).any() else 1
         passed[covers] = 0
-        added = np.maximum(worn_.dark.radiance - passed * bare.dark.radiance, 0)
+        added = np.maximum(dark.radiance - passed * bare.radiance, 0)
         return Matte(passed.astype(np.float32), added.astype(np.float32), covers)
 
     def bare_with(self, tone: float) -> Float[np.ndarray, "_ _ 3"]:
@@ -175,8 +170,8 @@ class Stage:
 
     def radiance(self, tone: float) -> float:
         """Median luminance of the front of the head's face with skin of that tone."""
-        front = (self.seen(front_of(self.face).astype(np.float32)) > 0.5) & self.bare.dark.front
-        shown = self.bare_with(tone)[front if front.any() else self.bare.dark.front]
+        front = (self.seen(front_of(self.face).astype(np.float32)) > 0.5) & self.bare[0].front
+        shown = self.bare_with(tone)[front if front.any() else self.bare[0].front]
         return float(np.median(shown @ LUMINANCE))
 
     def seen(self, mask: Float[np.ndarray, "h w"]) -> Float[np.ndarray, "_ _"]:
@@ -190,6 +185,10 @@ class Stage:
         inside = np.zeros(masks["skin"].shape, dtype=np.uint8)
         cv2.fillConvexPoly(inside, cv2.convexHull(np.rint(self.face.points).astype(np.int32)), (1,))
         return self.seen(np.clip(masks["skin"] + masks["hair"] + inside, 0, 1).astype(np.float32))
+
+    def at(self, place: Float[np.ndarray, " 2"]) -> Float[np.ndarray, " 2"]:
+        """Where a place on the photograph lies on the canvas."""
+        return np.asarray(cv2.invertAffineTransform(self.matrix) @ [*(place - 0.5), 1])
 
     def hull(self, points: Float[np.ndarray, "n 3"]) -> Bool[np.ndarray, "_ _"]:
         """Where points of the head at rest, and all between them, lie on the canvas."""
@@ -209,28 +208,24 @@ class Stage:
         """A part of the canvas on the photograph, averaged over its pixels."""
         height, width = self.face.masks["skin"].shape
         smooth = blurred(np.ascontiguousarray(part, dtype=np.float32), 0.35 * self.finer)
-        beyond = cv2.BORDER_REPLICATE  # below its last row the canvas continues, as a scarf does; above it is empty
-        smooth[0] = 0
-        shown = cv2.warpAffine(smooth, self.matrix, (width, height), flags=cv2.INTER_LINEAR, borderMode=beyond)
-        return np.asarray(shown)
+        return np.asarray(cv2.warpAffine(smooth, self.matrix, (width, height), flags=cv2.INTER_LINEAR))
 
 
 def own_things(key: int) -> dict[str, float]:
-    """The shape and color of frames and the color of hats, drawn by that key: numbers of FaceWorld's identity.
-
-    Frames are black, or dark brown and gunmetal: light metal needs a room to mirror. Hats are dark, as most are.
-    """
-    names = ("frame_shape", "frame_color", "hat_hue", "hat_lightness")
-    draws = np.random.Generator(np.random.Philox(key)).standard_normal(len(names)).tolist()
-    dark = {"frame_color": -1.4 if draws[1] < 0.4 else 1.4, "hat_lightness": 0.3 - 1.2 * abs(draws[3])}
-    return dict(zip(names, draws, strict=True)) | dark
+    """The shape and color of frames and the color of hats, drawn by that key: numbers of FaceWorld's identity."""
+    random = np.random.Generator(np.random.Philox(key))
+    shape, frame, _, lighter = random.standard_normal(4).tolist()
+    hue, lightness = _DYES[random.integers(len(_DYES))]
+    dark = -1.4 if frame < 0.4 else 1.4  # black, or dark brown and gunmetal: light metal needs a room to mirror
+    return {"frame_shape": shape, "frame_color": dark, "hat_hue": hue, "hat_lightness": lightness + 0.15 * lighter}
 
 
+_DYES: Final = ((0.01, -1.2), (0.01, -0.7), (0.31, -2.6), (0.64, -0.5), (0.83, 0.6), (0.31, 0.1))
+"""FaceWorld's hue and lightness of hats: dark and lighter navy, black, dark red, khaki and grey, as most are."""
 _HORN: Final = (GLASSES.index("thick frame"), GLASSES.index("dark"))
-_CLEAR, _GLOSS, _MATTE, _EVEN = 0.45, 1.0, 0.55, 1.0
-"""The exponent of what FaceWorld's clear lenses pass and the share that they mirror; how much more frames shine, and
-how much less light they spread; the blur of their edges.
-"""
+_CLEAR, _MATTE, _EVEN = 0.45, 0.55, 1.0
+"""The exponent of what FaceWorld's clear lenses pass and the share that they mirror; how much less light
+frames spread; the blur of their edges."""
 _EAR, _FARTHEST = (0.03, 0.03), 0.1
 """How far outside of and above the jaw's end an ear's top lies, and how far what ends there is moved at most."""
 
@@ -247,7 +242,7 @@ def glasses_of(stage: Stage, camera: Camera, kind: int) -> Layer:
         passed, added = passed.copy(), added.copy()
         passed[clear], added[clear] = passed[clear] ** _CLEAR, added[clear] * _CLEAR
     usual = np.median(matte.added[matte.covers], axis=0) if covers.any() else 0
-    shine = np.maximum(added - 2 * usual, 0) * np.float32(_GLOSS)
+    shine = np.maximum(added - 2 * usual, 0)
     added = added + covers * (shine - np.float32(_MATTE) * np.minimum(added, 2 * usual))
     smooth = blurred(matte.covers.astype(np.float32), _EVEN)[..., None]  # without the steps of what is drawn
     cover = _smoothstep(smooth, 0.25, 0.75) if kind in _HORN else np.minimum(1.3 * smooth, 1)
@@ -270,7 +265,7 @@ def _to_ears(stage: Stage, p: Values, near: Bool[np.ndarray, "_ _"], matte: Matt
         wanted = face.points[jaw[0]] + _EAR[0] * out * across + _EAR[1] * face.width * up / np.linalg.norm(up)
         moved = np.clip(wanted - ear, -_FARTHEST * face.width, _FARTHEST * face.width)
         moved[0] = out * max(out * moved[0], 0)
-        far = out * (inverse[0, :2] @ (ear - 0.5) + inverse[0, 2] - hinge)
+        far = out * (stage.at(ear)[0] - hinge)
         if len(hinge) and far > 0.04 * face.width * stage.finer:  # else the head is turned and hides the ear
             moved = inverse[:, :2] @ moved
             share = np.clip(out * (columns - hinge) / (far + out * moved[0]), 0, 1.3)
@@ -280,16 +275,21 @@ def _to_ears(stage: Stage, p: Values, near: Bool[np.ndarray, "_ _"], matte: Matt
         skin = face.masks["skin"][max(0, top) : max(0, top + round(0.1 * face.width)), beside]
         if skin.size and skin.mean() > 0.35:  # the ear is seen
             hidden = np.where(out * (columns - stage.points / 2) > 0, 0, hidden)
-    passed, added, covers = (_taken(part, x, y) for part in (matte.passed - 1, matte.added, matte.covers))
-    return Matte(1 + passed, added, covers > 0.5).where(1 - hidden)
+    return matte.taken(x, y).where(1 - hidden)
 
 
-_WIDEST, _SLACK = 1.15, 1.04
-"""By how much a hat is widened at most, and by how much more than the hair under it."""
-_THREADS: Final = {"beanie": 0.07, "cap": 0.03}
-"""How far the threads of what is worn differ in lightness."""
+_SIZES: Final = {"cap": (0.95, 1.02), "beanie": (1.0, 1.15)}
+_SLACK: Final = 1.04
+"""By how much a hat is widened, at least and at most, and by how much more than the hair under it."""
+_LAMP: Final = {"light_azimuth": (-45.0, 45.0), "light_elevation": (34.0, 50.0), "fill_light": (0.0, 0.5)}
+"""A portrait's lamp: skin alone tells its height poorly, and the shade of a peak shows it."""
+_STILL, _AFAR = (0.9, 0.6), 1.75
+"""Where a headscarf begins to be drawn out, and over what way, in distances between the eyes; how far it is seen."""
+_THREADS: Final = {"beanie": 0.07, "cap": 0.008}
+_SHADE: Final = {"cap": (0.18, 0.8), "beanie": (0.11, 0.8), "headscarf": (0.06, 0.5)}
+"""How far the threads of what is worn differ in lightness, how far its shade reaches, and how dark it is."""
 _FLARE: Final = 0.8
-"""How far hair stands out from under a rim, over the way down from it."""
+"""How hair widens from under a rim to what it is beside the nose: the exponent of the way down."""
 _LEVEL: Final = 0.2
 """How far above the brows the middle of a hat's rim lies, in distances between the eyes' outer corners."""
 
@@ -297,14 +297,18 @@ _LEVEL: Final = 0.2
 def hat_of(stage: Stage, camera: Camera, kind: int, background: Float[np.ndarray, "h w 3"]) -> Layer:
     """The hat of that kind (index of FaceWorld's HATS) on a head, and its shade on skin and hair. background: light.
 
-    It is as wide as the hair under it, within limits; hair that would still stand out above its rim is pressed down:
-    what is behind the person shows there. Hair below the rim stays, held in beside it.
+    Hair that would stand out above its rim gives way to what is behind the person; below it is held in beside it. A
+    headscarf is drawn out over hair and ends on the chest.
     """
-    wrapped = HATS[kind] == "headscarf"
-    matte, inside = fitted_hat(stage, stage.matte(shading.HEADWEAR, hat=float(kind)), wrapped)
-    added = textured(matte.added, matte.covers, stage, _THREADS.get(HATS[kind], 0.0))
-    matte = edged(matte._replace(added=added), 0.11 * stage.face.width * stage.finer, 0.8)
-    matte = matte.where(np.maximum(matte.covers, stage.person()))
+    if (name := HATS[kind]) == "cap":
+        stage, camera = _under_lamp(stage, camera)
+    if wrapped := name == "headscarf":
+        stage = Stage(stage.head.from_afar(_AFAR), stage.face, stage.key, stage.finer)
+    matte, inside = fitted_hat(stage, stage.matte(shading.HEADWEAR, hat=float(kind)), name)
+    matte = textured(matte._replace(added=matte.added * _WHITER), stage, _THREADS.get(name, 0.0))
+    matte = edged(matte, _SHADE[name][0] * stage.face.width * stage.finer, _SHADE[name][1])
+    lower = np.arange(stage.points)[:, None] > stage.at(stage.face.points[8] + [0, 0.5 * stage.face.width])[1]
+    matte = matte.where(np.maximum(matte.covers | (wrapped & lower), stage.person()))  # lower down it lies on clothes
     passed = 1 - blurred(stage.shown(1 - matte.passed), camera.blur)
     added = blurred(stage.shown(matte.added * np.float32(camera.gain)), camera.blur)
     pressed = pressed_hair(stage, inside, wrapped)[:, :, None]
@@ -312,66 +316,78 @@ def hat_of(stage: Stage, camera: Camera, kind: int, background: Float[np.ndarray
     eyes, nose = stage.face.points[36:48, 1].mean(), stage.face.points[33, 1]  # between them the shade on hair ends
     low = np.clip((np.arange(len(passed), dtype=np.float32) - eyes) / max(nose - eyes, 1), 0, 1)[:, None, None]
     passed = passed + (1 - passed) * low * open_ * (stage.face.masks["hair"] > 0.5)[..., None]
-    behind = background * pressed * open_
-    return layer_of(passed * (1 - pressed), added + behind, camera.noise, stage.key)
+    return layer_of(passed * (1 - pressed), added + background * pressed * open_, camera.noise, stage.key)
 
 
-def fitted_hat(stage: Stage, matte: Matte, wrapped: bool = False) -> tuple[Matte, Bool[np.ndarray, "_ _"]]:
+def _under_lamp(stage: Stage, camera: Camera) -> tuple[Stage, Camera]:
+    """The same under a lamp as portraits have it, by which the face is as bright."""
+    lamp = {name: float(np.clip(stage.head.values[name], *limits)) for name, limits in _LAMP.items()}
+    found = Stage(replace(stage.head, values={**stage.head.values, **lamp}), stage.face, stage.key, stage.finer)
+    return found, replace(camera, gain=camera.gain * stage.radiance(_MIDDLE) / found.radiance(_MIDDLE))
+
+
+def fitted_hat(stage: Stage, matte: Matte, name: str = "beanie") -> tuple[Matte, Bool[np.ndarray, "_ _"]]:
     """A hat's matte, enlarged until it is as large as the hair above its rim, within limits; and what it encloses."""
+    if name == "headscarf":
+        return _over_hair(stage, matte)
     rim, high = _rim(stage), np.arange(stage.points)[:, None] < _rim(stage)[1]
     hair, hat = ((mask * high).sum() for mask in (stage.seen(_head(stage.face)) > 0.3, matte.covers))
-    scale = 1.0 if wrapped else float(np.clip(_SLACK * np.sqrt(hair / max(hat, 1)), 1, _WIDEST))
+    scale = float(np.clip(_SLACK * np.sqrt(hair / max(hat, 1)), *_SIZES[name]))
     rows, columns = np.mgrid[: stage.points, : stage.points].astype(np.float32)
-    source = rim[0] + (columns - rim[0]) / scale, rim[1] + (rows - rim[1]) / scale
-    hidden, added, cover = (_taken(part, *source) for part in (1 - matte.passed, matte.added, matte.covers))
-    covers, inside = cover > 0.5, np.zeros(cover.shape, dtype=np.uint8)
-    if wrapped:  # between the cloth's outer edges, row by row: it is narrow at the neck
-        between = np.logical_or.accumulate(covers, 1) & np.logical_or.accumulate(covers[:, ::-1], 1)[:, ::-1]
-        return Matte(1 - hidden, added, covers), between
-    if covers.any():
-        cv2.fillConvexPoly(inside, cv2.convexHull(np.argwhere(covers)[:, ::-1].astype(np.int32)), (1,))
-    return Matte(1 - hidden, added, covers), (inside > 0) & high | covers
+    matte = matte.taken(rim[0] + (columns - rim[0]) / scale, rim[1] + (rows - rim[1]) / scale)
+    return matte, _between(matte.covers) & high | matte.covers
 
 
-def _taken(values: np.ndarray, x: Float[np.ndarray, "_ _"], y: Float[np.ndarray, "_ _"]) -> np.ndarray:
-    """Values at places, 0 beyond."""
-    floats = np.ascontiguousarray(values, dtype=np.float32)
-    return np.asarray(cv2.remap(floats, x.astype(np.float32), y.astype(np.float32), cv2.INTER_LINEAR))
+def _between(covers: Bool[np.ndarray, "_ _"]) -> Bool[np.ndarray, "_ _"]:
+    """All between the outer edges, row by row."""
+    left, right = (np.logical_or.accumulate(of, axis=1) for of in (covers, covers[:, ::-1]))
+    return np.asarray(left & right[:, ::-1])
+
+
+def _over_hair(stage: Stage, matte: Matte) -> tuple[Matte, Bool[np.ndarray, "_ _"]]:
+    """A headscarf's matte drawn outwards over hair beside it, and all between its outer edges, row by row."""
+    unit, middle = stage.face.width * stage.finer / 1.45, stage.at(stage.face.points[36:48].mean(axis=0))
+    y, x = np.mgrid[: stage.points, : stage.points].astype(np.float32) - middle[::-1, None, None].astype(np.float32)
+    away = np.maximum(np.hypot(x, np.minimum(y, 0)), 1)  # from the eyes, and from the middle below them
+    near = blurred(matte.covers.astype(np.float32), 0.25 * unit) > 0.06
+    hair = (stage.seen(stage.face.masks["hair"]) > 0.5) & ~matte.covers & near & (away > unit)
+    # A band of hair as thick as the blur is wide leaves a third of itself at the cloth's edge.
+    out = np.minimum(3 * blurred(hair.astype(np.float32), 0.35 * unit), 1) * 0.35 * unit
+    back = 1 - out * np.clip((away / unit - _STILL[0]) / _STILL[1], 0, 1) / away
+    matte = matte.taken(x * back + middle[0], y * np.where(y > 0, 1, back) + middle[1])
+    return matte, _between(matte.covers)
 
 
 def _rim(stage: Stage) -> Float[np.ndarray, " 2"]:
     """Where the middle of a hat's rim lies on the canvas."""
-    face = stage.face
-    at = face.points[17:27].mean(axis=0) - 0.5
-    up = face.points[27] - face.points[8]
-    at = at + _LEVEL * face.width * up / np.linalg.norm(up)
-    inverse = cv2.invertAffineTransform(stage.matrix)
-    return np.asarray(inverse[:, :2] @ at + inverse[:, 2])
+    face, up = stage.face, stage.face.points[27] - stage.face.points[8]
+    return stage.at(face.points[17:27].mean(axis=0) + _LEVEL * face.width * up / np.linalg.norm(up))
 
 
 def pressed_hair(stage: Stage, inside: Bool[np.ndarray, "_ _"], wrapped: bool = False) -> Float[np.ndarray, "h w"]:
-    """The share of each pixel that is hair above the rim of a hat and outside of it, or that the rim holds in.
-
-    wrapped: whether all hair is under what is worn.
-    """
+    """The share of each pixel that is hair outside of a hat (wrapped: all of it), or that its rim holds in."""
     hair = stage.face.masks["hair"] if wrapped else _head(stage.face)
     cover = stage.shown(inside.astype(np.float32))
-    x, y = stage.matrix[:, :2] @ _rim(stage) + stage.matrix[:, 2]
     rows, columns = np.mgrid[: hair.shape[0], : hair.shape[1]].astype(np.float32)
-    above = np.clip((np.arctan2(y - rows, np.abs(columns - x)) - 0.15) / 0.3, wrapped, 1).astype(np.float32)
-    width, covered = stage.face.width, cover > 0.5
+    width, covered, above = stage.face.width, cover > 0.5, np.full(hair.shape, wrapped, np.float32)
     ragged = np.random.Generator(np.random.Philox(key=[stage.key, 4])).standard_normal(hair.shape, np.float32)
-    ragged = np.float32(0.05 * width) * blurred(ragged, 1.2)
+    ragged = np.float32(0.10 * width) * blurred(ragged, 2.5)
+    nose = int(np.clip(stage.face.points[33, 1], 0, len(hair) - 1))
+    widest, kernel = np.flatnonzero(stage.face.masks["hair"][nose] > 0.5), np.ones((3, 3), np.uint8)
+    ears = cv2.dilate(stage.face.masks["skin"], kernel, iterations=max(1, round(0.05 * width)))
     for out in (-1, 1) if covered.any() and not wrapped else ():
-        ends = np.flatnonzero(covered.any(axis=0))
-        end = int(ends[0] if out < 0 else ends[-1])
-        beside = slice(max(0, end - round(0.1 * width)), end + round(0.1 * width) + 1)
-        low = float(np.flatnonzero(covered[:, beside].any(axis=1))[-1])
-        away = out * (columns - end) - _FLARE * np.maximum(rows - low, 0) + 0.03 * width + ragged
-        held = np.clip(away / (0.06 * width), 0, 1) * (rows < low + width)
-        above = np.maximum(above, held).astype(np.float32)
-    wide = cv2.dilate(hair, np.ones((3, 3), np.uint8), iterations=max(1, round(0.07 * width)))
-    return np.asarray(np.minimum(2.5 * wide, 1) * above * (1 - cover), dtype=np.float32)
+        end = int(np.flatnonzero(covered.any(axis=0))[0 if out < 0 else -1])
+        near = (covered[:, np.abs(columns[0] - end) <= far * width].any(axis=1) for far in (0.03, 0.1))
+        edge, low = (float(np.flatnonzero(those)[-1]) for those in near)
+        down = np.maximum(rows - low, 0) / max(nose - low, 0.1 * width)
+        flare = (out * (widest - end)).max(initial=0) * down**_FLARE
+        away = out * (columns - end) - flare + 0.03 * width + ragged
+        held = np.clip(away / (0.06 * width), 0, 1) * np.clip(6 - 6 * down, 0, 1) * np.clip(2 - 4 * ears, 0, 1)
+        outside = 1.0 - np.logical_or.accumulate(covered[:, ::-out], axis=1)[:, ::-out]
+        outside = cv2.dilate(outside, np.ones((1, 5), np.uint8)) * (rows < edge)
+        above = np.maximum(above, np.maximum(held, outside)).astype(np.float32)
+    wide = cv2.dilate(hair, kernel, iterations=max(1, round(0.07 * width)))
+    return np.asarray(np.minimum(2.5 * wide, 1) * above * np.minimum(1, 4 * (1 - cover)), dtype=np.float32)
 
 
 def _head(face: Face) -> Float[np.ndarray, "h w"]:
@@ -383,6 +399,8 @@ def background_of(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.n
     edge = max(1, round(0.10 * face.width))
     known = (cv2.dilate(_head(face), np.ones((3, 3), np.uint8), iterations=edge) < 0.05).astype(np.float32)
     scene = scene_of(picture)
+    if not known.any():
+        return scene
     found, share = np.zeros_like(scene), np.zeros((*known.shape, 1), dtype=np.float32)
     for far in (0.05, 0.15, 0.5, 2.0):
         weight = blurred(known, far * face.width)[:, :, None]
@@ -392,108 +410,88 @@ def background_of(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.n
     return np.asarray(found / np.maximum(share, 1e-6), dtype=np.float32)
 
 
-_NONWOVEN: Final = np.array([0.78, 0.92, 1.06], dtype=np.float32)
-"""FaceWorld's cloth in the whiter light of photographs."""
+_NONWOVEN, _PALE, _WHITER = np.array([[0.78, 0.92, 1.06], [1.75, 1.15, 1.0], [0.89, 1.02, 1.09]], dtype=np.float32)
+"""FaceWorld's cloth of masks in the whiter light of photographs, loops beside it, and cloth of hats in that light."""
+_NARROWER, _HEM, _ELASTIC = 0.94, 0.035, 0.022
+"""How much narrower masks are than FaceWorld's, and how wide hems and loops, in distances of the outer corners."""
+_ROOTS: Final = ((1.0, 0.0, 0.0), (0.0, 0.5, 0.5))
+"""Where the upper and lower roots of an ear lie between the first three points of the jaw's outline."""
 
 
 def face_mask_of(stage: Stage, camera: Camera) -> Layer:
-    """A surgical mask on a head, and its shade on the skin; hair lies over its loops."""
+    """A surgical mask on a head, and its shade on the skin; its loops run over skin to the photograph's ears."""
+    wide, (rows, columns) = stage.face.width * stage.finer, np.mgrid[: stage.points, : stage.points].astype(np.float32)
     matte = stage.matte(shading.MASKED, face_mask=1.0)
-    p = stage.head.person()[0]
-    near = stage.hull(worn.face_mask(rest_shape(p)).points[: worn.MASK_POINTS])
-    added = textured(matte.added * _NONWOVEN, matte.covers, stage, 0.03)
-    matte = edged(matte._replace(added=added), 0.06 * stage.face.width * stage.finer, 0.45)
-    matte = _to_ears(stage, p, near, matte)
-    return stage.layer(camera, matte.where(np.maximum(matte.covers, stage.person())))
+    thin = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (max(3, round(0.08 * wide)),) * 2)
+    cut = cv2.morphologyEx(matte.covers.astype(np.uint8), cv2.MORPH_OPEN, thin) > 0  # without FaceWorld's loops
+    middle = float(columns[cut].mean()) if cut.any() else stage.points / 2
+    source = middle + (columns - middle) / _NARROWER, rows
+    matte = matte._replace(added=matte.added * _NONWOVEN * cut[..., None], covers=cut).taken(*source)
+    added, cloth = matte.added, matte.covers
+    inside = cv2.distanceTransform(cloth.astype(np.uint8), cv2.DIST_L2, 5) / wide
+    folds = (added / np.maximum(blurred(added, 0.08 * wide), 1e-4)) ** 0.8  # deeper than FaceWorld's
+    sewn = 1 - 0.16 * np.exp(-(((inside - _HEM) / 0.009) ** 2)) + 0.05 * (inside < _HEM)
+    turned = (sewn * (0.72 + 0.28 * _smoothstep(inside, 0, 0.22)))[..., None].astype(np.float32)
+    matte = Matte(np.repeat(~cloth[..., None], 3, 2).astype(np.float32), added * folds * turned, cloth)
+    matte = edged(textured(matte, stage, 0.03), 0.05 * wide, 0.6)
+    skin = stage.seen(np.clip(2 * stage.face.masks["skin"] - stage.face.masks["hair"], 0, 1))
+    loops, lit = (part * skin * ~cloth for part in _loops(stage, middle))
+    shade = 1 - 0.5 * blurred(np.roll(loops, round(0.02 * wide), 0), 0.015 * wide)
+    color = _PALE * np.median(added[cloth], axis=0) if cloth.any() else _PALE
+    passed, added = matte.passed * (shade * (1 - loops))[..., None], matte.added + lit[..., None] * color
+    return stage.layer(camera, Matte(passed, added, cloth).where(np.maximum(cloth, stage.person())))
 
 
-def textured(
-    added: Float[np.ndarray, "_ _ 3"], covers: Bool[np.ndarray, "_ _"], stage: Stage, spread: float
-) -> Float[np.ndarray, "_ _ 3"]:
-    """The light of cloth whose threads differ by that spread, on two scales."""
-    draw = np.random.Generator(np.random.Philox(key=[stage.key, 3])).standard_normal(covers.shape, np.float32)
+def _loops(stage: Stage, middle: float) -> tuple[Float[np.ndarray, "_ _"], Float[np.ndarray, "_ _"]]:
+    """Where a mask's loops lie, from its corners to the roots of the ears, and how lit they are: darker at the ears."""
+    face, inverse = stage.face, cv2.invertAffineTransform(stage.matrix)
+    grid = worn.face_mask(rest_shape(stage.head.person()[0])).points[: worn.MASK_POINTS]
+    grid = stage.head.placed(grid).reshape(worn.MASK_DOWN, worn.MASK_ACROSS, 2)
+    across, up = face.points[45] - face.points[36], face.points[27] - face.points[8]
+    places = np.moveaxis(np.mgrid[: stage.points, : stage.points][::-1], 0, 2).astype(np.float32)
+    loops, lit = np.zeros((2, stage.points, stage.points), dtype=np.float32)
+    for end in (0, -1):
+        out = 1 if grid[1, end, 0] > face.points[33, 0] else -1
+        ears = _ROOTS @ face.points[[16, 15, 14] if out > 0 else [0, 1, 2]] + 0.07 * out * across
+        ears[0] -= 0.06 * up * face.width / np.linalg.norm(up)
+        corners = 0.9 * grid[[1, -2], end] + 0.1 * grid[worn.MASK_DOWN // 2, worn.MASK_ACROSS // 2]
+        for ends in np.stack([corners, ears], axis=1) - 0.5:
+            first, last = (ends @ inverse[:, :2].T + inverse[:, 2]).astype(np.float32)
+            first[0] = middle + (first[0] - middle) * _NARROWER
+            way = last - first
+            share = np.clip((places - first) @ way / (way @ way), 0, 1)
+            away = np.linalg.norm(places - first - share[..., None] * way, axis=2)
+            drawn = np.clip(0.5 * (_ELASTIC * face.width * stage.finer + 1) - away, 0, 1)
+            loops, lit = np.maximum(loops, drawn), np.maximum(lit, drawn * (1 - 0.5 * share))
+    return loops, lit
+
+
+def textured(matte: Matte, stage: Stage, spread: float) -> Matte:
+    """The same of cloth whose threads differ by that spread, on two scales."""
+    draw = np.random.Generator(np.random.Philox(key=[stage.key, 3])).standard_normal(matte.covers.shape, np.float32)
     fine, wide = (blurred(draw, deviation) * np.float32(2 * deviation) for deviation in (1.0, 2.5))
     raised = np.float32(spread) * (np.float32(1.6) * fine + wide)
-    return np.asarray(added * (1 + raised * covers)[..., None])
+    return matte._replace(added=matte.added * (1 + raised * matte.covers)[..., None])
 
 
 def edged(matte: Matte, deviation: float, most: float) -> Matte:
-    """The same with a soft shade around what covers: it keeps the surroundings' light from what it lies on."""
+    """The same with a soft shade around what covers, which keeps the surroundings' light from what it lies on."""
     covers = matte.covers.astype(np.float32)
-    shade = 1 - most * blurred(covers, deviation)
-    return matte._replace(passed=matte.passed * np.where(matte.covers, 1, shade)[..., None])
+    smooth, open_ = (blurred(of, 0.15 * deviation) for of in (matte.passed, 1 - covers))  # shadows are drawn in steps
+    smooth = np.minimum(smooth / np.maximum(open_, 0.02)[..., None], 1)
+    return matte._replace(passed=smooth * ((1 - covers) * (1 - most * blurred(covers, deviation)))[..., None])
 
 
 def hair_beside(head: Head, face: Face) -> float:
     """The most hair that would have to be pressed under a cap or a beanie, over what that covers."""
-    stage = Stage(head, face, finer=_COARSER)
-    most = 0.0
+    stage, most = Stage(head, face, finer=_COARSER), 0.0
     for kind in HATS_WORN[:2]:
         bare = stage.drawn(hat=float(kind)).label == shading.HEADWEAR
         nothing = np.zeros((*bare.shape, 3), dtype=np.float32)
-        hat, inside = fitted_hat(stage, Matte(1 - nothing, nothing, bare))
+        hat, inside = fitted_hat(stage, Matte(1 - nothing, nothing, bare), HATS[kind])
         cover = stage.shown(hat.covers.astype(np.float32)).sum()
         most = max(most, float(pressed_hair(stage, inside).sum() / max(cover, 1.0)))
     return most
-
-
-_STYLE: Final = {"hair_style": float(HAIR_STYLES.index("cropped")), "hair_length": 0.6, "hair_volume": 0.0}
-_JOIN: Final = 0.06
-"""How far a fringe is mixed into the hair from which it falls, in distances of the eyes' outer corners."""
-_SOFT_TIPS: Final = 0.02
-_SPARSE: Final = 0.2
-"""The share of hair nearby from which a place on the scalp is haired."""
-_LEAST: Final = 1e-4
-_ASIDE, _TOP, _FOREHEAD = 0.45, 1.25, (0.42, 0.95)
-"""On the mean head, in distances between the eyes: how far from the middle, and how high, scalp and forehead lie."""
-
-
-def fringe_of(stage: Stage, camera: Camera, level: float, color: Float[np.ndarray, " 3"], dark: float) -> Layer:
-    """The fringe from none (0) to the brows (1). color: median light of the hair; dark: its level, 0 to 1."""
-    style = {**_STYLE, "hair_color": dark}
-    head, face = stage.head, stage.face
-    front, without = (stage.matte(shading.HAIR, **style, bangs=bangs) for bangs in (level, 0.0))
-    # Below the brows FaceWorld's own sideburns are no part of a fringe.
-    brows = float(head.placed(rest_landmarks(head.person()[0])[17:27])[:, 1].max())
-    rows = np.arange(face.masks["hair"].shape[0], dtype=np.float32)[:, None]
-    low = np.broadcast_to(np.clip((rows - brows) / (0.1 * face.width), 0, 1), face.masks["hair"].shape)
-    share = front.covers * (1 - stage.seen(np.ascontiguousarray(low)) * without.covers)
-    deep = stage.seen(blurred(face.masks["hair"], _JOIN * face.width))
-    share = share * stage.person() * (1 - _smoothstep(deep, 0.5, 0.95))
-    middle = np.median(front.added[front.covers], axis=0) if front.covers.any() else np.full(3, _LEAST)
-    tint = color / camera.gain / np.maximum(middle, _LEAST)
-    matte = Matte(front.passed, (front.added * tint).astype(np.float32), front.covers)
-    soft = blurred(np.ascontiguousarray(share, dtype=np.float32), _SOFT_TIPS * face.width * stage.finer)
-    return stage.layer(camera, matte.where(np.minimum(soft, share)))
-
-
-def hair_above(face: Face, picture: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, " 3"] | None:
-    """Median scene light of the hair above the forehead, from which a fringe falls; None without any."""
-    x, y = face.points[17:27].mean(axis=0)
-    rows, columns = np.mgrid[: picture.shape[0], : picture.shape[1]]
-    place = (face.masks["hair"] > 0.9) & (rows < y) & (np.abs(columns - x) < 0.4 * face.width)
-    return np.median(scene_of(picture[place]), axis=0) if place.sum() >= _LEAST_SKIN else None
-
-
-def hair_over_forehead(head: Head, face: Face) -> tuple[float, float]:
-    """The share of the top of the head, and of the forehead, that hair covers."""
-    p, _ = head.person()
-    rest = rest_shape(p)
-    normals = np.empty_like(rest)
-    find_normals(pose_of(p).turn(rest), asset().faces, normals)
-    x, y, z = asset().mean.T
-    skin = np.zeros(len(rest), dtype=bool)
-    skin[vertices_of(shading.SKIN)] = True
-    middle = skin & (np.abs(x) < _ASIDE) & (normals[:, 2] > 0) & (z > -2.0)
-    low, high = _FOREHEAD
-    hair = face.masks["hair"]
-    near = (blurred(hair, _JOIN * face.width) > _SPARSE).astype(np.float32)
-    shares = []
-    for part, mask in ((middle & (y > _TOP), near), (middle & (y > low) & (y < high), hair)):
-        at = np.rint(head.placed(rest[part]) - 0.5).astype(int)
-        at = at[(at >= 0).all(axis=1) & (at < hair.shape[::-1]).all(axis=1)]
-        shares.append(float(mask[at[:, 1], at[:, 0]].mean()) if len(at) else 0.0)
-    return shares[0], shares[1]
 
 
 def _smoothstep(values: Float[np.ndarray, "h w"], low: float, high: float) -> Float[np.ndarray, "h w"]:
