@@ -134,7 +134,7 @@ def _drawn(
     canvas = np.zeros(((bottom - top) * finer, (right - left) * finer, 3), dtype=np.uint8)
     places = np.rint(((points - (left, top)) * finer + (finer - 1) / 2) * 16).astype(np.int32)
     for line, tone in zip(places, np.clip(128 + 20 * tones, 1, 255).tolist(), strict=True):
-        cv2.polylines(canvas, [line], False, (tone, 255.0, 0.0), 2, cv2.LINE_AA, 4)
+        cv2.polylines(canvas, [line], False, (tone, 255.0, 0.0), 2, cv2.LINE_8, 4)  # smoothed by the mean below
     small = cv2.resize(canvas, (right - left, bottom - top), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
     shown = np.zeros((height, width, 3), dtype=np.float32)
     shown[top:bottom, left:right] = small
