@@ -92,6 +92,7 @@ def _check_unset(world: str, **options: tuple[object, str]) -> None:
 
 
 def _photographs(source: str, image_size: int | None) -> Generator:
+    from transect.datasets import OPTIONS
     from transect.generators.photographs.attributes import LIMITS
     from transect.generators.photographs.world import Photographs
 
@@ -102,6 +103,11 @@ def _photographs(source: str, image_size: int | None) -> Generator:
             f"photographs:{source}: expected photographs:READER:PATH, got no {lacks}; give both, as in"
             " photographs:folder:faces"
         )
+    known = (*OPTIONS, "marks", "experimental", *(limit.option for limit in LIMITS.values()))
+    _, mark, query = source.rpartition("?")
+    for name in (part.partition("=")[0] for part in query.split("&") if "=" in part):
+        if mark and name not in known and not Path(place).exists():  # a folder may be called so
+            raise UnknownName("option of photographs", name, known)
     source, marks = _option_of(source, "marks", "a finder's name")
     source, tried = _option_of(source, "experimental", "yes")
     if tried not in ("", "yes"):

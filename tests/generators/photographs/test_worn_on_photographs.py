@@ -180,6 +180,11 @@ def test_what_is_experimental_is_refused_unless_it_is_asked_for(tmp_path):
             world.for_attributes(levels)
         assert asked.for_attributes(levels)
     assert world.for_attributes({"bangs": (0.0,), "hat": (0.0, 2.0, 3.0)})
+    with pytest.raises(BadInput, match="'foo'.*split.*marks.*experimental.*tone_steps.*hair_steps"):
+        load(f"photographs:folder:{tmp_path / 'faces'}?foo=1")
+    (tmp_path / "faces").rename(tmp_path / "a=b?c=d")
+    assert load(f"photographs:folder:{tmp_path / 'a=b?c=d'}"), "a folder may be called so"
+    (tmp_path / "a=b?c=d").rename(tmp_path / "faces")
     with pytest.raises(BadInput, match="experimental: expected yes, got 'no'"):
         load(f"photographs:folder:{tmp_path / 'faces'}?experimental=no")
     assert load(f"photographs:folder:{tmp_path / 'faces'}?experimental=yes").experimental
