@@ -1,7 +1,7 @@
 """A headscarf laid on the mean head: a hood around the face, an end wound across the neck, and what falls on the chest.
 
-Folds are pleats, of which one side is steep, along lines that gather beside the jaw where the end is pinned. What cloth
-and head keep of the surroundings' light is in the cloth's tint.
+Folds run along lines that meet beside the jaw, where the end is pinned; one side of each is steep. The tint of cloth
+holds how much of the surroundings' light reaches it.
 """
 
 from __future__ import annotations

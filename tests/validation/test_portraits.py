@@ -80,7 +80,7 @@ def test_quarters_are_as_large_as_each_other_and_leave_out_what_is_not_known():
 
 def test_what_a_finder_does_on_all_faces_is_an_offset_and_no_error():
     """Faces turned by a quarter, twice as large: all points .3 of the eyes' distance down the face, one .4 more on one
-    face of three. Left out of its own mean, that face is .4 off, and the two others half of it."""
+    face of three. Beside the mean of the other two, that face is .4 off, and each of the others .2."""
     apart = []
     for face, turned in enumerate((0, 1, 0)):
         truth = POINTS[0] * (225, 275) - 100

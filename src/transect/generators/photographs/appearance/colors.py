@@ -312,15 +312,17 @@ thins out at its border, how wide gaps in its mask are that are filled, and what
 _LIT, _FLATTER, _SHADES_LEAST = 0.6, 0.12, 2e-3
 """Light that a mass of hair returns over that of an even surface of its reflectance; and how contrast falls as hair
 becomes lighter: what shines on dark hair is its surface, which stays as it is."""
-_OPAQUE, _OFF, _REDDEST, _RED, _CLEAR = 0.88, 0.03, 0.65, 0.12, 5.0
-"""What lipstick covers; how far landmarks are off; the share of lips less red than the usual, how much redder than
-skin (logarithm) lips are that are told by it, and how sharply."""
+_OPAQUE, _OFF = 0.88, 0.03
+"""The share of the skin's light that opaque lipstick hides; how far landmarks of lips may be off."""
+_REDDEST, _RED, _CLEAR = 0.65, 0.12, 5.0
+"""The quantile of the lips' redness that stands for them; how much redder than skin that must be (logarithm) for color
+to tell where lips end; and how steep the border is that color gives."""
 _LEVELS, _REDS, _BLUES = (0.0, 0.3, 0.5, 0.7, 1.0), (1.4, 1.72, 1.8, 1.66, 1.56), (0.75, 0.62, 0.57, 0.55, 0.53)
 """Levels of hair, and its red and blue over green: as on 160 portraits, golden rather than ash at the end.
 FaceWorld's would be greenish as black becomes brown, and grey as brown becomes blond."""
 _HUE_OF_OWN, _DYED, _DEEPEST = 0.4, 0.2, 1.25
-"""How much of its own hue lighter hair keeps, by how much darker hair is that keeps twice that, and the most by which
-contrast grows where hair becomes darker."""
+"""How much of its own hue hair keeps as it becomes lighter; the step toward black from which it keeps twice as much;
+and the most by which contrast grows where hair becomes darker."""
 _OWN_HUE, _HUE_KEPT, _SMOOTH_HUE = (0.7, 1.4), 0.5, 0.015
 """Limits of a hue over the usual one, how much strands keep of theirs, and over what it is averaged."""
 _ROOTS, _NEAR_ROOTS, _DARKER_ROOTS = 2.5, 0.06, 0.3
@@ -400,7 +402,7 @@ def colored_hair(
     wanted = np.exp(light)[:, :, None] * own * color.astype(np.float32)
     added = (wanted - hair.whole) * hair.weight[:, :, None] * np.float32(2.0**stops)
     scene = scene_of(pixels)
-    # What is darker than the hair around it becomes no darker than hair of its own light would.
+    # A dark strand is darkened by the same ratio as the hair around it, not by the same amount: else it turns black.
     own = scene * np.minimum(wanted / np.maximum(hair.whole, np.float32(_SHADES_LEAST)), 1)
     shown = pixels_of(np.maximum(scene + added, own))
     shown[hair.weight == 0] = pixels[hair.weight == 0]

@@ -16,8 +16,10 @@ from transect.generators.photographs import camera
 from transect.marks import Marks
 from transect.marks.records import EYES, SEVERAL
 
-_BRIGHTEST, _STEPS, _ROUNDS, _LONGEST = 6.0, 16_384, 20, 1.8
-"""The scene light that becomes white in eight bits, and how it is read."""
+_BRIGHTEST: Final = 6.0
+"""The scene light that becomes white in eight bits."""
+_STEPS, _ROUNDS, _LONGEST = 16_384, 20, 1.8
+"""Entries of the table by which light is read from pixels, rounds of its iteration, and its longest step."""
 
 
 def scene_of(pixels: UInt8[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape 3"]:
@@ -99,8 +101,12 @@ _LONG: Final = 2.0
 """The least area of the hair over that of the bare forehead between the eyes' outer corners."""
 HAIR_BESIDE: Final = "photographs with hair that would stand out from under what is worn on the head"
 _BESIDE: Final = 1.8
+"""The most hair to be pressed, over the area of the hat."""
 _WORN_SHARE: Final = 0.002
-OUTER_LIPS, _INNER_LIPS, _FINE, _INSIDE, _SURE = slice(48, 60), slice(60, 68), 4, 0.95, 0.5
+"""The share of the picture from which glasses or a hat are there."""
+OUTER_LIPS, _INNER_LIPS = slice(48, 60), slice(60, 68)
+_FINE: Final = 4
+_INSIDE, _SURE = 0.95, 0.5
 _NARROW, _WIDE = 0.1, 2.5
 """Pixels of a blur that does nothing, and of one from which on every second pixel is enough, and so on."""
 _DOUBT, _SHARP = 0.1, 0.1
@@ -450,7 +456,7 @@ def box_of(mask: Bool[np.ndarray, "h w"]) -> tuple[slice, slice]:
     return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
 
 
-_BROWS, _HALF, _SOFT, _LASHES, _LAYERS_HIDDEN = (slice(17, 22), slice(22, 27)), 0.075, 0.02, 0.02, 1 / 256
+_BROWS, _HALF, _SOFT, _LASHES = (slice(17, 22), slice(22, 27)), 0.075, 0.02, 0.02
 """Half the height of a brow's band, its soft edge and half the width of lashes, in distances of the outer corners."""
 
 
@@ -504,6 +510,10 @@ def laid(pixels: UInt8[np.ndarray, "h w 3"], layer: Layer, gain: float = 1.0) ->
     untouched = ~layer.touched()
     shown[untouched] = pixels[untouched]
     return np.asarray(shown)
+
+
+_LAYERS_HIDDEN: Final = 1 / 256
+"""Light below which a layer changes nothing."""
 
 
 def layer_of(passed: Float[np.ndarray, "h w 3"], added: Float[np.ndarray, "h w 3"], noise: float, key: int) -> Layer:

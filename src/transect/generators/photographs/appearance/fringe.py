@@ -16,8 +16,9 @@ from transect.generators.photographs.appearance.faces import Face, Layer, blurre
 _ACROSS, _DOWN = np.linspace(-0.95, 0.95, 191), np.linspace(1.5, 0.12, 185)
 """Where hair is looked for, from the bridge of the nose: here all is in distances of the eyes' outer corners, 90 mm."""
 _MIDDLE: Final = np.abs(_ACROSS) < 0.35
-_LOCKS, _STRANDS, _FINE = 90, 5_200, 700
-"""Locks, and strands of two of so many points across the eyes."""
+_LOCKS, _STRANDS = 90, 5_200
+_FINE: Final = 700
+"""Points of the drawing across the eyes' outer corners; a strand is two wide."""
 _CORNERS, _TONES, _FEWEST = 0.12, 40, 40
 """How far receding corners lie above the middle of a hairline at most; steps of light, and pixels that show it."""
 

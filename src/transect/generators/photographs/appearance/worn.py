@@ -330,7 +330,8 @@ def fitted_hat(stage: Stage, matte: Matte, name: str = "beanie") -> tuple[Matte,
     """A hat's matte, enlarged until it is as large as the hair above its rim, within limits; and what it encloses."""
     if name == "headscarf":
         return _over_hair(stage, matte)
-    rim, high = _rim(stage), np.arange(stage.points)[:, None] < _rim(stage)[1]
+    rim = _rim(stage)
+    high = np.arange(stage.points)[:, None] < rim[1]
     hair, hat = ((mask * high).sum() for mask in (stage.seen(_head(stage.face)) > 0.3, matte.covers))
     scale = float(np.clip(_SLACK * np.sqrt(hair / max(hat, 1)), *_SIZES[name]))
     rows, columns = np.mgrid[: stage.points, : stage.points].astype(np.float32)
